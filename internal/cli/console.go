@@ -22,9 +22,8 @@ import (
 type console struct {
 	in   io.Reader
 	out  io.Writer
-	line inputLine
+	line *lastLine     // through which out leads
 	turn chan struct{} // full while somebody asks
-	bell func()        // rings when somebody is asked; may be nil
 
 	tty      *os.File // the controlling terminal; nil if there is none
 	terminal *os.File // in, if that is a terminal
@@ -45,7 +44,13 @@ type typed struct {
 const maxAnswer = 64 << 10
 
 func newConsole(in io.Reader, out io.Writer) *console {
-	return &console{in: in, out: out, turn: make(chan struct{}, 1), lines: bufio.NewReaderSize(in, maxAnswer)}
+	c := &console{in: in, out: out, line: lineOf(out), turn: make(chan struct{}, 1),
+		lines: bufio.NewReaderSize(in, maxAnswer)}
+	if c.line == nil {
+		c.line = &lastLine{out: out}
+		c.out = &throughLine{c.line, out}
+	}
+	return c
 }
 
 // openConsole returns a console on standard input if that is a terminal, else on the controlling
@@ -63,13 +68,14 @@ func openConsole(t terminal) *console {
 	} else {
 		in = controlling
 	}
-	c := newConsole(in, t.err)
+	out := t.err
+	if noTTY == nil && !isTerminal(t.err) {
+		out = sanitize.NewWriter(controlling, sanitize.Plain)
+	}
+	c := newConsole(in, out)
 	c.terminal = in
 	if noTTY == nil {
 		c.tty = controlling
-		if !isTerminal(t.err) {
-			c.out = sanitize.NewWriter(controlling, sanitize.Plain)
-		}
 	}
 	return c
 }
@@ -86,9 +92,7 @@ func (c *console) Take(ctx context.Context) (release func(), err error) {
 		<-c.turn
 		return nil, context.Cause(ctx)
 	}
-	if c.bell != nil {
-		c.bell()
-	}
+	c.line.bell()
 	return func() { <-c.turn }, nil
 }
 
@@ -104,17 +108,7 @@ func (c *console) ask(ctx context.Context, label string) (string, error) {
 }
 
 // Say shows a text.
-func (c *console) Say(text string) { fmt.Fprint(c.out, render.InRows(text, c.columns())) }
-
-// columns returns how many columns a row has, 0 if that is not known.
-func (c *console) columns() int {
-	if w, ok := c.out.(*sanitize.Writer); ok {
-		if around, ok := w.Below().(*throughLine); ok {
-			return widthOf(around.file)
-		}
-	}
-	return widthOf(c.out)
-}
+func (c *console) Say(text string) { fmt.Fprint(c.out, render.InRows(text, widthOf(c.out))) }
 
 // Discard discards what was typed so far. The rest of a text that was pasted is no answer either.
 func (c *console) Discard() {
@@ -149,14 +143,14 @@ func (c *console) ReadLine(ctx context.Context, label string) (string, error) {
 
 // readLine writes a label and returns the next line.
 func (c *console) readLine(ctx context.Context, label string) (string, error) {
-	c.line.begin(c.out, label)
+	c.line.ask(label)
 	complete := false
-	defer func() { c.line.end(complete) }()
+	defer func() { c.line.answered(complete) }()
 	if c.stale != nil {
 		select {
 		case <-c.stale:
 			c.stale = nil
-			fmt.Fprintf(c.out, "This line does not count, because another question was open when the terminal began to read it. Please type it again.\n%s", label)
+			c.Say("This line does not count, because another question was open when the terminal began to read it. Please type it again.\n")
 		case <-ctx.Done():
 			return "", context.Cause(ctx)
 		}

@@ -113,7 +113,7 @@ func (f *demoFlags) session(ctx context.Context, t terminal, dir, url string, de
 	if err != nil {
 		return fail(exitFailed, "%w", err)
 	}
-	t, live := withLiveLine(t, !f.json, os.Getenv)
+	t, last := withLastLine(t, !f.json, os.Getenv)
 	opts := agent.Options{Client: &llm.Client{Providers: []llm.Provider{provider}}, Profile: claude.Profile(),
 		Env: local, ID: id, Journal: log,
 		Limits: agent.Limits{Diffs: attractor.DefaultLimits().Diffs}}
@@ -131,7 +131,7 @@ func (f *demoFlags) session(ctx context.Context, t terminal, dir, url string, de
 		return err
 	}
 	r := runner{terminal: t, Setup: &attractor.Setup{Options: opts, Local: local, Instrument: config.Instrument},
-		stopper: stopper, json: f.json, live: live, inMemory: true}
+		stopper: stopper, json: f.json, last: last, inMemory: true}
 	if err := r.run(running, demoTask); err != nil || f.html == "" {
 		return err
 	}

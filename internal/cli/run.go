@@ -213,7 +213,7 @@ func (f *runFlags) run(ctx context.Context, t terminal, prompt string, given fun
 	if err != nil {
 		return err
 	}
-	t, live := withLiveLine(t, !f.json, os.Getenv)
+	t, last := withLastLine(t, !f.json, os.Getenv)
 	perm, err := f.permission(t, &config, f.input == inputJSON, f.view)
 	if err != nil {
 		return err
@@ -243,11 +243,7 @@ func (f *runFlags) run(ctx context.Context, t terminal, prompt string, given fun
 	tellOpened(t, setup)
 	tellPlan(t, setup)
 	r := runner{terminal: t, Setup: setup, stopper: stopper, json: f.json, timeout: f.timeout, commands: f.typed,
-		images: images, client: c, live: live, kept: kept,
+		images: images, client: c, last: last, kept: kept,
 		server: f.serverFlag(given) + f.windowFlag(given)}
-	if perm.console != nil && perm.out == t.err {
-		r.input = &perm.line
-		perm.bell, perm.line.typed = live.bell, live.typed
-	}
 	return r.run(ctx, prompt)
 }

@@ -27,9 +27,8 @@ type runner struct {
 	// commands says that a prompt which begins with / may be a command.
 	commands bool
 	images   []llm.Part // of the first prompt
-	input    *inputLine // of the console; nil if nobody is asked
 	client   *client    // with --input json or --view; nil without
-	live     *liveLine  // nil without one
+	last     *lastLine  // of the terminal; nil without one
 	server   string     // the flag for the server of --base-url; "" without
 	kept     *runResult // nil without --output and --result
 	inMemory bool       // the journal ends with the process
@@ -46,18 +45,15 @@ func (r *runner) run(ctx context.Context, prompt string) error {
 	}
 	signal.Ignore(syscall.SIGPIPE) // a closed pipe is an error of the write, which aborts the session
 	view := newView(r.terminal, r.json, r.Options.Policy.Result == nil)
-	view.warnings, view.live = r.err, r.live
-	if r.input != nil {
-		view.keepClear(r.input)
-	}
+	view.warnings, view.last = r.err, r.last
 	r.Options.OnEvent = view.show
 	if r.client != nil {
 		if url := r.client.listen(r.Setup, view); url != "" {
 			fmt.Fprintln(r.err, "This session in a browser: "+url)
 		}
 	}
-	r.live.start()
-	defer r.live.stop()
+	r.last.start()
+	defer r.last.stop()
 	session, err := r.Start(ctx)
 	if err != nil {
 		closeErr := r.Close()
@@ -65,7 +61,7 @@ func (r *runner) run(ctx context.Context, prompt string) error {
 	}
 	view.onFailure(session.Abort)
 	r.stopper.began(func() { r.StopCommand(); session.Abort() },
-		func() error { err := r.KillNow(); r.live.stop(); return err })
+		func() error { err := r.KillNow(); r.last.stop(); return err })
 	result, err := r.work(ctx, session, prompt)
 	report, checkErr := r.endChecks(ctx, result, err)
 	ended := result
@@ -75,7 +71,7 @@ func (r *runner) run(ctx context.Context, prompt string) error {
 	closeErr := errors.Join(checkErr, closeAll(session))
 	r.keep(ctx, ended)
 	closeErr = errors.Join(closeErr, r.checkAgain(ctx, report, view), r.Close())
-	r.live.stop()
+	r.last.stop()
 	tellWorktree(r.err, r.Worktree())
 	r.client.ended(r.terminal, r.Options.ID)
 	if code := r.stopper.stop(); code != 0 {

@@ -24,9 +24,9 @@ type view struct {
 	warnings io.Writer
 	// once suppresses an answer that progress has shown, because both go to the same place.
 	once bool
-	live *liveLine // nil without one
-	// rich and richOut say that progress and the answer are for a screen.
-	rich, richOut bool
+	last *lastLine // of the terminal; nil without one
+	// richOut says that the answer is for a screen.
+	richOut bool
 
 	mu     sync.Mutex
 	abort  func() // called when a write has failed
@@ -47,7 +47,7 @@ func newView(t terminal, asJSON, markdown bool) *view {
 		return v
 	}
 	style := styleOf(t.err, os.Getenv)
-	if v.rich = markdown && hasScreen(t.err, os.Getenv); v.rich {
+	if markdown && hasScreen(t.err, os.Getenv) {
 		style.Rich = true
 		style.Width = widthOf(t.err)
 	}
@@ -61,15 +61,7 @@ func newView(t terminal, asJSON, markdown bool) *view {
 // show shows an event of the session.
 func (v *view) show(ev agent.Event) {
 	if v.events == nil {
-		v.live.event(ev)
-		if width := v.live.width(); width > 0 && v.rich {
-			v.progress.Resize(width)
-		}
-		text := v.progress.Event(ev)
-		if v.live != nil {
-			v.live.unfinished(v.progress.Rest())
-		}
-		if text != "" {
+		if text := v.last.event(ev, v.progress); text != "" {
 			fmt.Fprint(v.w, text) // errors are ignored: progress is best effort
 		}
 		return
@@ -115,16 +107,6 @@ func writeLine(w io.Writer, value any) error {
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)
 	return enc.Encode(value)
-}
-
-// keepClear makes the view write around the line on which a person types.
-func (v *view) keepClear(l *inputLine) {
-	if v.warnings != nil {
-		v.warnings = l.around(v.warnings)
-	}
-	if v.progress != nil {
-		v.w = l.around(v.w)
-	}
 }
 
 // onFailure sets the function that is called when events can no longer be written. It calls it at

@@ -39,8 +39,11 @@ func NewSession(style Style) *Session {
 	return s
 }
 
-// Resize changes the width of what follows.
+// Resize changes the width of what follows, if that has any.
 func (s *Session) Resize(width int) {
+	if s.style.Width == 0 {
+		return
+	}
 	s.style.Width = width
 	if s.answer != nil {
 		s.answer.Resize(width)

@@ -35,8 +35,8 @@ func TestN4_HowOftenTheLineIsDrawn(t *testing.T) {
 	}
 	defer file.Close()
 	synctest.Test(t, func(t *testing.T) {
-		l := &liveLine{file: file, screen: tty.NewScreen(file, 80, 24), style: render.Style{Width: 79},
-			changed: make(chan struct{}, 1)}
+		l := &lastLine{out: file, file: file, screen: tty.NewScreen(file, 80, 24), style: render.Style{Width: 79}}
+		progress := render.NewSession(l.style)
 		shown := func() string {
 			t.Helper()
 			synctest.Wait()
@@ -49,14 +49,14 @@ func TestN4_HowOftenTheLineIsDrawn(t *testing.T) {
 		drawn := func() int { return len(spinner.FindAllString(shown(), -1)) }
 		w := &throughLine{l, file}
 		l.start()
-		l.event(&agent.UserInput{EventHeader: agent.EventHeader{Time: time.Now()}})
+		l.event(&agent.UserInput{EventHeader: agent.EventHeader{Time: time.Now()}}, progress)
 		time.Sleep(10*time.Second + liveTick/2)
 		if n := drawn(); n < 10 || n > 12 {
 			t.Errorf("%d times in ten quiet seconds", n)
 		}
 		before := drawn()
 		for i := range 1000 {
-			l.event(&agent.ThinkingDelta{EventHeader: agent.EventHeader{Time: time.Now()}})
+			l.event(&agent.ThinkingDelta{EventHeader: agent.EventHeader{Time: time.Now()}}, progress)
 			if i%100 == 0 {
 				fmt.Fprintln(w, "a line")
 			}
@@ -65,12 +65,12 @@ func TestN4_HowOftenTheLineIsDrawn(t *testing.T) {
 		if n := drawn() - before - 10; n > 9 {
 			t.Errorf("%d times in a busy second, beside those around text", n)
 		}
-		fmt.Fprint(w, "Allow it? ")
+		l.ask("Allow it? ")
 		time.Sleep(time.Minute)
 		if text := shown(); !strings.HasSuffix(text, "Allow it? ") {
 			t.Errorf("the question is not the last: %q", text[max(0, len(text)-200):])
 		}
-		l.typed()
+		l.answered(true)
 		time.Sleep(liveTick)
 		if _, after, _ := strings.Cut(shown(), "Allow it? "); !spinner.MatchString(after) {
 			t.Errorf("after the answer there is no line: %q", after)

@@ -39,8 +39,7 @@ func TestJ5_ProgressIsWrittenAroundAQuestion(t *testing.T) {
 	screen := &watched{asked: make(chan struct{})}
 	answers, keyboard := io.Pipe()
 	p := newConsole(answers, screen)
-	v := &view{progress: render.NewSession(render.Style{}), w: screen, warnings: screen}
-	v.keepClear(&p.line)
+	v := &view{progress: render.NewSession(render.Style{}), w: p.out, warnings: p.out}
 	decided := make(chan permit.Answer)
 	go func() {
 		d, err := p.approve(context.Background(),
