@@ -13,12 +13,11 @@ import (
 	"github.com/yuin/goldmark/util"
 )
 
-// markdownParser parses CommonMark with GitHub's tables, tasks and ~~, and without references.
+// markdownParser parses CommonMark with GitHub's tables and ~~, and without references.
 var markdownParser = sync.OnceValue(func() parser.Parser {
 	return parser.NewParser(
 		parser.WithBlockParsers(parser.DefaultBlockParsers()...),
 		parser.WithInlineParsers(append(parser.DefaultInlineParsers(),
-			util.Prioritized(extension.NewTaskCheckBoxParser(), 0),
 			util.Prioritized(twoTildes{extension.NewStrikethroughParser()}, 500))...),
 		parser.WithParagraphTransformers(util.Prioritized(extension.NewTableParagraphTransformer(), 200)),
 		parser.WithASTTransformers(util.Prioritized(extension.NewTableASTTransformer(), 0)),
@@ -116,11 +115,6 @@ func (m *Markdown) items(list *ast.List, source []byte) {
 		if list.IsOrdered() {
 			item.marker = strconv.Itoa(number) + ". "
 		}
-		if box := taskOf(n); box != "" && list.IsOrdered() {
-			item.marker += box
-		} else if box != "" {
-			item.marker = box
-		}
 		item.width = Width(item.marker)
 		m.inside(item, n, source)
 		number++
@@ -131,21 +125,6 @@ func (m *Markdown) items(list *ast.List, source []byte) {
 	if m.next = number; !list.IsOrdered() {
 		m.next = 0
 	}
-}
-
-// taskOf returns the box of an item that is a task, or "".
-func taskOf(item ast.Node) string {
-	if item.FirstChild() == nil {
-		return ""
-	}
-	box, is := item.FirstChild().FirstChild().(*extast.TaskCheckBox)
-	switch {
-	case !is:
-		return ""
-	case box.IsChecked:
-		return "[x] "
-	}
-	return "[ ] "
 }
 
 // inside shows the blocks in a container. A container within maxNesting others gets no mark.

@@ -1,12 +1,13 @@
 package render
 
 import (
+	"bufio"
 	"html"
 	"strings"
 
 	"github.com/yuin/goldmark/ast"
 	extast "github.com/yuin/goldmark/extension/ast"
-	"github.com/yuin/goldmark/util"
+	markup "github.com/yuin/goldmark/renderer/html"
 
 	"github.com/attractor-go/attractor/sanitize"
 )
@@ -90,23 +91,8 @@ func unescaped(text string) string {
 		return text
 	}
 	var b strings.Builder
-	for i := 0; i < len(text); i++ {
-		switch c := text[i]; {
-		case c == '\\' && i+1 < len(text) && util.IsPunct(text[i+1]):
-			i++
-			b.WriteByte(text[i])
-			continue
-		case c == '&':
-			if end := strings.IndexByte(text[i:min(len(text), i+40)], ';'); end > 0 {
-				reference := text[i : i+end+1]
-				if decoded := html.UnescapeString(reference); decoded != reference {
-					b.WriteString(OneLine(decoded))
-					i += end
-					continue
-				}
-			}
-		}
-		b.WriteByte(text[i])
-	}
-	return sanitize.Text(b.String())
+	w := bufio.NewWriter(&b)
+	markup.DefaultWriter.Write(w, []byte(text)) // as HTML, in which nothing but that is left to be decoded
+	_ = w.Flush()                               // of a strings.Builder
+	return sanitize.Text(html.UnescapeString(b.String()))
 }

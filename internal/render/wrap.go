@@ -2,7 +2,6 @@ package render
 
 import (
 	"strings"
-	"unicode/utf8"
 
 	"github.com/clipperhouse/displaywidth"
 )
@@ -100,24 +99,22 @@ func (w *wrapper) add(p piece) {
 	}
 }
 
-// letters adds a text without space. A line may break between wide characters, such as those of
+// letters adds a text without space. A line may break around wide characters, such as those of
 // Chinese.
 func (w *wrapper) letters(p piece) {
 	from, at := 0, 0
 	for g := displaywidth.StringGraphemes(p.text); g.Next(); {
-		value, width := g.Value(), g.Width()
-		if width > 1 && !closing(value) {
+		width := g.Width()
+		if width > 1 {
 			w.pushWord(p.text[from:at], p.look)
 			w.commit()
 			from = at
 		}
-		at += len(value)
+		at += len(g.Value())
 		w.wordWidth += width
-		if width > 1 && !opening(value) {
+		if width > 1 {
 			w.pushWord(p.text[from:at], p.look)
-			if !followedByClosing(p.text[at:]) {
-				w.commit()
-			}
+			w.commit()
 			from = at
 		}
 	}
@@ -128,19 +125,6 @@ func (w *wrapper) pushWord(text string, look look) {
 	if text != "" {
 		w.word = append(w.word, piece{text, look})
 	}
-}
-
-// closing reports whether no line may begin with a wide character.
-func closing(s string) bool {
-	return strings.Contains("、。，．：；？！）」』】〕〉》”’…ー々", s)
-}
-
-// opening reports whether no line may end with a wide character.
-func opening(s string) bool { return strings.Contains("（「『【〔〈《“‘", s) }
-
-func followedByClosing(rest string) bool {
-	_, size := utf8.DecodeRuneInString(rest)
-	return size > 0 && closing(rest[:size])
 }
 
 // commit puts the word on the line, or on the next one.
