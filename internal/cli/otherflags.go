@@ -3,7 +3,6 @@ package cli
 import (
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -14,27 +13,30 @@ import (
 // otherFlags returns, by the names of flags of claude -p and codex exec that do not exist here,
 // what takes their place.
 func otherFlags() map[string]string {
-	sandboxes := "--yes --sandbox read-only, --yes --sandbox workspace, or --yes"
+	const agents = "a file (attractor agents)"
 	return map[string]string{
-		"p": "attractor run", "print": "attractor run",
-		"output-format": "--json", "verbose": "--json", "include-partial-messages": "--json",
-		"input-format": "--input json",
-		"allowedTools": "--allow-tool", "allowed-tools": "--allow-tool", "disallowedTools": "--deny-tool",
-		"disallowed-tools": "--deny-tool",
-		"permission-mode":  "--mode", "permission-prompt-tool": "--input json", "dangerously-skip-permissions": "--yes",
-		"c": "--continue, or a flag of the setting", "r": "--resume", "fork-session": "--fork",
-		"no-session-persistence": "--no-journal",
-		"append-system-prompt":   "--instructions", "fallback-model": "--fallback", "max-budget-usd": "--budget-usd",
-		"json-schema": "--output-schema",
-		"mcp-config":  "--mcp", "settings": "--rules", "debug-file": "--debug",
-		"m": "--model", "C": "--dir", "cd": "--dir", "i": "--image", "s": sandboxes,
-		"full-auto": "--yes --sandbox workspace", "dangerously-bypass-approvals-and-sandbox": "--yes", "a": "--mode",
-		"ask-for-approval": "--mode",
-		"ephemeral":        "--no-journal", "trust": "--trust-project",
-		"dangerously-bypass-hook-trust": "--trust-project",
-		"oss":                           "--provider",
-		"o":                             "--output", "output-last-message": "--output",
-		"yolo": "--yes", "y": "--yes", "approval-mode": "--mode", "last": "--continue",
+		"p": "attractor run, without a flag", "print": "attractor run, without a flag",
+		"output-format": "attractor run --json", "verbose": "attractor run --json",
+		"include-partial-messages": "attractor run --json", "input-format": "attractor run --input json",
+		"permission-prompt-tool": "attractor run --input json", "json-schema": "attractor run --output-schema",
+		"o": "attractor run --output", "output-last-message": "attractor run --output",
+		"session-id":   "the session_id of the first event of attractor run --json",
+		"allowedTools": "--allow-tool", "allowed-tools": "--allow-tool", "tools": "--deny-tool NAME, which takes a tool away",
+		"disallowedTools": "--deny-tool", "disallowed-tools": "--deny-tool", "permission-mode": "--mode",
+		"approval-mode": "--mode", "a": "--mode", "ask-for-approval": "--mode", "yolo": "--yes", "y": "--yes",
+		"dangerously-skip-permissions": "--yes", "dangerously-bypass-approvals-and-sandbox": "--yes",
+		"s":         "--yes --sandbox read-only, --yes --sandbox workspace, or --yes",
+		"full-auto": "--yes --sandbox workspace",
+		"trust":     "--trust-project", "dangerously-bypass-hook-trust": "--trust-project",
+		"setting-sources":     "attractor trust, without which what a project brings does not count",
+		"skip-git-repo-check": "not needed: sessions work in any directory",
+		"c":                   "--continue, or a flag of the setting", "last": "--continue",
+		"r": "--resume", "fork-session": "--fork",
+		"no-session-persistence": "--no-journal", "ephemeral": "--no-journal",
+		"append-system-prompt": "--instructions", "system-prompt": "--instructions, which adds to it",
+		"fallback-model": "--fallback", "max-budget-usd": "--budget-usd", "m": "--model", "oss": "--provider",
+		"mcp-config": "--mcp", "strict-mcp-config": "--no-mcp, which starts no servers", "settings": "--rules",
+		"debug-file": "--debug", "C": "--dir", "cd": "--dir", "i": "--image", "agent": agents, "agents": agents,
 	}
 }
 
@@ -60,30 +62,26 @@ func otherCommand(parent *cobra.Command, name string) string {
 	return ""
 }
 
-// lackingFlags returns, by the names of flags of claude -p that have nothing in their place here,
-// what helps instead.
-func lackingFlags() map[string]string {
-	return map[string]string{
-		"tools":         "--deny-tool NAME takes a tool away",
-		"session-id":    "the first event of attractor run --json has the id",
-		"system-prompt": "--instructions adds to it",
-		"agent":         "agents are files: attractor agents", "agents": "agents are files: attractor agents",
-		"skip-git-repo-check": "sessions work in any directory",
-		"strict-mcp-config":   "--no-mcp starts no servers",
-		"setting-sources":     "what a project brings counts only once it is trusted: attractor trust",
-	}
-}
-
 // unknownFlagError adds to the error about an unknown flag what takes its place here, if it is one
-// of another program, or else the flags that it resembles.
+// of another program, or else the flags that it resembles. It does the first in commands that run
+// sessions, and for attractor without a command, which names those that have the flag.
 func unknownFlagError(cmd *cobra.Command, err error) error {
 	var unknown *pflag.NotExistError
 	if !errors.As(err, &unknown) {
 		return err
 	}
-	name := unknown.GetSpecifiedName()
-	if other := otherFlagError(cmd, name, err); other != err {
-		return other
+	name, sessions := unknown.GetSpecifiedName(), cmd
+	if !cmd.HasParent() {
+		if chat, _, findErr := cmd.Find([]string{"chat"}); findErr == nil {
+			sessions = chat
+		}
+	}
+	here, other := otherFlags()[name]
+	switch {
+	case other && sessions.Flags().Lookup("allow-tool") != nil:
+		return fmt.Errorf("%w; here it is %s (docs/coming-from)", err, here)
+	case sessions != cmd && sessions.Flags().Lookup(name) != nil:
+		return fmt.Errorf("%w; it is a flag of attractor run and attractor chat", err)
 	}
 	var known, near []string
 	cmd.Flags().VisitAll(func(flag *pflag.Flag) { known = append(known, flag.Name) })
@@ -94,49 +92,4 @@ func unknownFlagError(cmd *cobra.Command, err error) error {
 		return err
 	}
 	return fmt.Errorf("%w; do you mean %s?", err, texts.Or(near))
-}
-
-// otherFlagError adds to the error about an unknown flag what takes its place here, if it is one of
-// another program. That is done in commands that run sessions, and for attractor without a command,
-// which names those that have the flag.
-func otherFlagError(cmd *cobra.Command, name string, err error) error {
-	where := ""
-	if cmd.CommandPath() == "attractor" {
-		where = " of attractor run and attractor chat"
-		chat, _, findErr := cmd.Find([]string{"chat"})
-		if findErr == nil && chat.Flags().Lookup(name) != nil {
-			return fmt.Errorf("%w; it is a flag%s", err, where)
-		}
-		if flag := firstFlag(otherFlags()[name]); findErr == nil && flag != "" && chat.Flags().Lookup(flag) == nil {
-			where = " of attractor run"
-		}
-	} else if cmd.Flags().Lookup("allow-tool") == nil {
-		return err
-	}
-	here, ok := otherFlags()[name]
-	if !ok {
-		if instead, ok := lackingFlags()[name]; ok {
-			return fmt.Errorf("%w; no flag here does the same; %s (docs/coming-from)", err, instead)
-		}
-		return err
-	}
-	switch flag := firstFlag(here); {
-	case here == "attractor run" && cmd.Name() == "run":
-		return fmt.Errorf("%w; leave it out: attractor run needs no flag for that (docs/coming-from)", err)
-	case strings.HasPrefix(here, "attractor "):
-		where = ""
-	case where == "" && cmd.Flags().Lookup(flag) == nil:
-		where = " of attractor run"
-	}
-	return fmt.Errorf("%w; here it is %s%s (docs/coming-from)", err, here, where)
-}
-
-// firstFlag returns the name of the first flag in a text.
-func firstFlag(text string) string {
-	for word := range strings.FieldsSeq(text) {
-		if name, is := strings.CutPrefix(word, "--"); is {
-			return strings.TrimSuffix(name, ",")
-		}
-	}
-	return ""
 }

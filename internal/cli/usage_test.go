@@ -88,7 +88,7 @@ func TestI17_UsageBeforeTerminal(t *testing.T) {
 		{`unknown command "exec"; here it is attractor run`, []string{"exec", "fix the test"}},
 		{`unknown command "login"; here it is a key in a variable`, []string{"login"}},
 		{`unknown command "add"; here it is a file (attractor mcp --help)`, []string{"mcp", "add", "files"}},
-		{"here it is --resume of attractor run and attractor chat", []string{"-r", "3f2c"}},
+		{"here it is --resume (docs/coming-from)", []string{"-r", "3f2c"}},
 		{"it is a flag of attractor run and attractor chat", []string{"--continue"}},
 		{`--budget-usd must be a number from 0 on, not "nan"`, []string{"run", "--budget-usd", "nan", "x"}},
 		{`--budget-usd must be a number from 0 on, not "inf"`, []string{"run", "--budget-usd", "inf", "x"}},
