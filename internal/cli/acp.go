@@ -87,12 +87,10 @@ func (f *sessionFlags) serveACP(ctx context.Context, t terminal, dir string, giv
 		fmt.Fprintln(t.err, "attractor: acp waits for the messages of an editor, which has to start it (attractor acp --help); Ctrl-D ends it")
 	}
 	signal.Ignore(syscall.SIGPIPE) // an editor that is gone is an error of the write
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	stopper := newStopper(t.err, cancel)
+	ctx, stopper := newStopper(ctx, t.err)
 	defer stopper.stop()
 	e := &editor{sessionFlags: f, config: config, log: log, terminal: t, opened: map[*attractor.Setup]bool{}}
-	stopper.began(cancel, e.killNow)
+	stopper.kills(e.killNow)
 	err = e.agent().Serve(ctx, t.in, t.out)
 	if code := stopper.stop(); code != 0 {
 		return &exitError{code: code, err: errors.New("stopped by a signal")}

@@ -122,9 +122,7 @@ func (f *demoFlags) session(ctx context.Context, t terminal, dir, url string, de
 		debuglog.Attach(&opts)
 		debug.Tell(func(text string) { warn(t.err, text) })
 	}
-	running, cancel := context.WithCancel(ctx)
-	defer cancel()
-	stopper := newStopper(t.err, cancel)
+	running, stopper := newStopper(ctx, t.err)
 	defer stopper.stop()
 	var config attractor.Config
 	if err := t.program.configure(&config); err != nil {

@@ -76,9 +76,7 @@ func exportPage(ctx context.Context, t terminal, prefix, file string, outputs in
 	if outputs == 0 {
 		o.Output = -1
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	stop := newStopper(t.err, cancel)
+	ctx, stop := newStopper(ctx, t.err)
 	err = exportTo(ctx, t, dir, id, file, o)
 	switch code := stop.stop(); {
 	case err == nil: // also if a signal came too late

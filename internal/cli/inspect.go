@@ -153,11 +153,14 @@ refused, and one that may read a file which such a rule denies, as in a session 
 			if err != nil {
 				return err
 			}
+			ctx, stopper := newStopper(cmd.Context(), t.err)
+			defer stopper.stop()
+			stopper.kills(local.KillNow)
 			allowed, err := deniedBy(t, local, ruleFiles)
 			if err == nil {
 				call := llm.ToolCall{ID: "call_1", Name: args[0], Args: args[1]}
-				err = runTool(cmd.Context(), t, registry, env.Protect(local, box.Protection()), call, allowed,
-					environmentSecrets(), printOutcome)
+				err = stopper.or(runTool(ctx, t, registry, env.Protect(local, box.Protection()), call, allowed,
+					environmentSecrets(), printOutcome))
 			}
 			if closeErr := errors.Join(local.Close(), box.Close()); closeErr != nil {
 				return errors.Join(err, fail(exitFailed, "%w", closeErr))
@@ -197,22 +200,16 @@ func deniedBy(t terminal, local *env.Local, files []string) (tool.Authorize, err
 	}, nil
 }
 
-// runTool runs one call, if the hook allows it, and prints its result. A signal ends the call.
+// runTool runs one call, if the hook allows it, and prints its result.
 func runTool(ctx context.Context, t terminal, registry *tool.Registry, e env.Environment, call llm.ToolCall,
 	allowed tool.Authorize, secrets *secret.Masker,
 	print func(terminal, *tool.Outcome) error) error {
-	ctx, stop := untilSignal(ctx)
-	defer stop()
 	outcome := registry.Run(ctx, call, tool.Call{Env: e, Session: new(tool.Plain)}, allowed,
 		masked.Tools(secrets))
 	if err := print(t, outcome); err != nil {
 		return fail(exitFailed, "%w", err)
 	}
-	var stopped *exitError
-	switch {
-	case errors.As(context.Cause(ctx), &stopped):
-		return &exitError{code: stopped.code}
-	case outcome.IsError:
+	if outcome.IsError {
 		return &exitError{code: exitFailed}
 	}
 	return nil

@@ -91,8 +91,8 @@ func (f *mcpFlags) config() attractor.Config {
 // or failed. A signal ends that.
 func (f *mcpFlags) with(ctx context.Context, t terminal, only string,
 	use func(context.Context, *attractor.ServerSetup) error) error {
-	ctx, stop := untilSignal(ctx)
-	defer stop()
+	ctx, stopper := newStopper(ctx, t.err)
+	defer stopper.stop()
 	config := f.config()
 	setup, err := attractor.StartServers(ctx, config, only)
 	if errors.Is(err, errors.ErrUnsupported) { // a session goes on without the sandbox, too
@@ -103,17 +103,14 @@ func (f *mcpFlags) with(ctx context.Context, t terminal, only string,
 		}
 	}
 	if err != nil {
-		return hostError(err)
+		return stopper.or(hostError(err))
 	}
+	stopper.kills(setup.Local.KillNow)
 	tellAbandoned(t, setup.Local.Abandoned)
 	for _, text := range setup.Warnings() {
 		warn(t.err, setup.Secrets.String(text))
 	}
-	err = use(ctx, setup)
-	var stopped *exitError
-	if errors.As(context.Cause(ctx), &stopped) {
-		err = stopped
-	}
+	err = stopper.or(use(ctx, setup))
 	if closeErr := setup.Close(); closeErr != nil {
 		return errors.Join(err, fail(exitFailed, "%w", closeErr))
 	}

@@ -6,28 +6,22 @@ import (
 	"os"
 
 	"github.com/attractor-go/attractor"
-	"github.com/attractor-go/attractor/agent"
 	"github.com/attractor-go/attractor/internal/render"
 	"github.com/attractor-go/attractor/load"
 	"github.com/attractor-go/attractor/permit"
 	"github.com/attractor-go/attractor/tool"
 )
 
-// permission holds the person who is asked about tool calls.
-type permission struct {
-	*console // nil if nobody is asked
-}
-
-// permission returns the person on the terminal, unless the flags leave no questions or a client
-// answers them. With view there need not be a terminal.
-func (f *sessionFlags) permission(t terminal, config *attractor.Config, client, view bool) (*permission, error) {
+// person returns the person on the terminal, or nil if nobody is asked: the flags leave no questions,
+// or a client answers them. With view there need not be a terminal.
+func (f *sessionFlags) person(t terminal, config *attractor.Config, client, view bool) (*console, error) {
 	mode := cmp.Or(config.Mode, f.mode())
 	if mode == permit.ModeFull || mode == permit.ModeReadOnly || client {
-		return &permission{}, nil
+		return nil, nil
 	}
-	p := &permission{openConsole(t)}
+	c := openConsole(t)
 	switch {
-	case p.console != nil || view:
+	case c != nil || view:
 	case mode == permit.ModeAsk:
 		return nil, fail(exitUsage, "%s needs a terminal to ask on", f.askedBy())
 	case mode == "" && len(f.settings.List("rules"))+len(f.settings.List("allow_tool"))+len(config.Allow)+len(config.RuleFiles) == 0:
@@ -35,7 +29,7 @@ func (f *sessionFlags) permission(t terminal, config *attractor.Config, client, 
 			"there is no terminal to ask for permission; pass --yes to allow what the rules ask about, --read-only to refuse what changes "+
 				"or runs anything, --mode accept-edits or --mode plan for something between, or --rules or --allow-tool to refuse what they do not allow")
 	}
-	return p, nil
+	return c, nil
 }
 
 // askedBy names what has chosen that a person is asked.
@@ -44,22 +38,6 @@ func (f *sessionFlags) askedBy() string {
 		return v.Origin.String() + ": the mode ask"
 	}
 	return "--ask"
-}
-
-// asker returns the function that asks about tool calls, or nil if nobody is asked.
-func (p *permission) asker() permit.Asker {
-	if p.console == nil {
-		return nil
-	}
-	return p.console.approve
-}
-
-// questions returns the handler of the model's questions, or nil if no person can answer.
-func (p *permission) questions() *agent.Questions {
-	if p.console == nil {
-		return nil
-	}
-	return &agent.Questions{Answer: p.reply}
 }
 
 // approve asks a person about a tool call.
@@ -79,12 +57,4 @@ func keepRules(ctx context.Context, project string, rules []string) (string, err
 		list = append(list, load.KeptRule{Project: project, Verdict: "allow", Rule: rule})
 	}
 	return load.KeepRules(ctx, os.Getenv, list...)
-}
-
-// Close closes the terminal.
-func (p *permission) Close() error {
-	if p.console == nil {
-		return nil
-	}
-	return p.console.Close()
 }

@@ -37,8 +37,7 @@ func TestJ6_QuestionsAtTheTerminal(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var shown bytes.Buffer
-			p := &permission{console: newConsole(strings.NewReader(c.typed), &shown)}
-			answer, err := p.questions().Answer(context.Background(), c.question)
+			answer, err := newConsole(strings.NewReader(c.typed), &shown).reply(context.Background(), c.question)
 			if err != nil {
 				t.Fatal(err)
 			}

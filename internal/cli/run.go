@@ -168,18 +168,18 @@ const unwatchedTimeout = 10 * time.Minute
 
 // client returns the client that is asked beside or instead of a person at a terminal, or nil
 // without one.
-func (f *runFlags) client(ctx context.Context, perm *permission, config *attractor.Config, limited bool) (*client,
+func (f *runFlags) client(ctx context.Context, person *console, config *attractor.Config, limited bool) (*client,
 	error) {
 	if f.input != inputJSON && !f.view {
 		return nil, nil
 	}
 	limit := f.answerTimeout
-	if f.input != inputJSON && perm.console == nil && !limited {
+	if f.input != inputJSON && person == nil && !limited {
 		limit = unwatchedTimeout
 	}
 	c := newClient(f.input == inputJSON, limit)
-	if perm.console != nil {
-		c.asks.Beside(perm.asker(), perm.reply)
+	if person != nil {
+		c.asks.Beside(person.approve, person.reply)
 	}
 	config.Ask, config.Interactive = c.asks.Approve, true
 	if !f.view {
@@ -214,20 +214,20 @@ func (f *runFlags) run(ctx context.Context, t terminal, prompt string, given fun
 		return err
 	}
 	t, last := withLastLine(t, !f.json, os.Getenv)
-	perm, err := f.permission(t, &config, f.input == inputJSON, f.view)
+	person, err := f.person(t, &config, f.input == inputJSON, f.view)
 	if err != nil {
 		return err
 	}
-	defer perm.Close() // nothing is written to it
-	config.Ask = perm.asker()
-	c, err := f.client(ctx, perm, &config, given("answer-timeout"))
+	if person != nil {
+		defer person.Close() // nothing is written to it
+		config.Ask = person.approve
+	}
+	c, err := f.client(ctx, person, &config, given("answer-timeout"))
 	if err != nil {
 		return err
 	}
 	defer c.close()
-	ctx, cancel := context.WithCancel(ctx) // until the session has begun: what starts with it may wait
-	defer cancel()
-	stopper := newStopper(t.err, cancel)
+	ctx, stopper := newStopper(ctx, t.err) // until the session has begun: what starts with it may wait
 	defer stopper.stop()
 	setup, err := attractor.Prepare(ctx, config)
 	if err != nil {
@@ -236,9 +236,11 @@ func (f *runFlags) run(ctx context.Context, t terminal, prompt string, given fun
 	if f.schema != nil {
 		setup.Options.Policy.Result = &agent.ResultPolicy{Schema: f.schema}
 	}
-	setup.Options.Questions = perm.questions()
-	if c != nil {
+	switch {
+	case c != nil:
 		c.join(setup)
+	case person != nil:
+		setup.Options.Questions = &agent.Questions{Answer: person.reply}
 	}
 	tellOpened(t, setup)
 	tellPlan(t, setup)

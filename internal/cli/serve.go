@@ -179,11 +179,9 @@ func (f *serveFlags) serve(ctx context.Context, t terminal, flags *pflag.FlagSet
 		return fail(exitUsage, "%w", err)
 	}
 	signal.Ignore(syscall.SIGPIPE) // a closed pipe is an error of the write
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	stopper := newStopper(t.err, cancel)
+	ctx, stopper := newStopper(ctx, t.err)
 	defer stopper.stop()
-	stopper.began(cancel, s.KillNow)
+	stopper.kills(s.KillNow)
 	if missing := options.Config.CheckProvider(); missing != nil {
 		fmt.Fprintf(t.err, "! A session that names no model cannot begin: %v\n", missing)
 	}

@@ -74,7 +74,7 @@ type Stopper struct{ *stopper }
 // NewStopper begins to listen. The first signal calls end, and the second one kill, which may be
 // nil. The caller must call Stop.
 func NewStopper(stderr io.Writer, end func(), kill func() error) Stopper {
-	s := newStopper(stderr, end)
+	_, s := newStopper(context.Background(), stderr)
 	s.began(end, kill)
 	return Stopper{s}
 }

@@ -30,25 +30,6 @@ func notifyOfEnd(signals chan<- os.Signal) {
 	}
 }
 
-// untilSignal returns a context that a signal which ends sessions cancels, with the exit code as
-// its cause. The caller calls stop.
-func untilSignal(ctx context.Context) (_ context.Context, stop func()) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	signals := make(chan os.Signal, 1)
-	notifyOfEnd(signals)
-	go func() {
-		select {
-		case sig := <-signals:
-			cancel(&exitError{code: chat.ExitCode(sig), err: errors.New("stopped by a signal")})
-		case <-ctx.Done():
-		}
-	}()
-	return ctx, func() {
-		signal.Stop(signals)
-		cancel(nil)
-	}
-}
-
 // stopper ends a session in order at the first SIGINT, SIGQUIT, SIGTERM or SIGHUP, and kills what
 // runs and exits at a second one. It never waits for the reader of its messages: one that is paused,
 // such as less at the end of a pipe, must not keep the process alive.
@@ -59,19 +40,23 @@ type stopper struct {
 	once       sync.Once
 	saying     sync.WaitGroup // what is being written to out
 
+	cancel func() // ends the context
+
 	mu   sync.Mutex
 	code int          // the exit code for the first signal; 0 before
 	end  func()       // ends in order what runs
 	kill func() error // kills what runs; may be nil
 }
 
-// newStopper begins to listen. The first signal calls end. The caller must call stop.
-func newStopper(out io.Writer, end func()) *stopper {
-	e := &stopper{out: out, end: end, signals: make(chan os.Signal, 2), quit: make(chan struct{}),
+// newStopper begins to listen, and returns a context that the first signal ends, and stop. The caller
+// must call stop.
+func newStopper(ctx context.Context, out io.Writer) (context.Context, *stopper) {
+	ctx, cancel := context.WithCancel(ctx)
+	e := &stopper{out: out, cancel: cancel, end: cancel, signals: make(chan os.Signal, 2), quit: make(chan struct{}),
 		done: make(chan struct{})}
 	notifyOfEnd(e.signals)
 	go e.listen()
-	return e
+	return ctx, e
 }
 
 // listen handles signals until stop is called.
@@ -125,6 +110,9 @@ func (e *stopper) lastWords(err error) {
 	}
 }
 
+// kills sets what the second signal does.
+func (e *stopper) kills(kill func() error) { e.began(e.cancel, kill) }
+
 // began sets what the signals do from now on. If the first one has come already, began calls end.
 func (e *stopper) began(end func(), kill func() error) {
 	e.mu.Lock()
@@ -150,6 +138,7 @@ func (e *stopper) stop() int {
 			signal.Ignore(syscall.SIGHUP) // the one that a terminal sends beside the first
 		}
 		signal.Stop(e.signals)
+		e.cancel()
 	})
 	return e.code
 }

@@ -78,9 +78,7 @@ func (f *undoFlags) run(ctx context.Context, t terminal, args []string) error {
 	if err := f.check(args); err != nil {
 		return err
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	stop := newStopper(t.err, cancel)
+	ctx, stop := newStopper(ctx, t.err)
 	err := f.undo(ctx, t, args)
 	if code := stop.stop(); code != 0 && err != nil {
 		return &exitError{code: code, err: err}

@@ -65,9 +65,7 @@ func viewerOptions(store journal.Store, m *secret.Masker) web.Options {
 
 // serveViewer prints the URL of the page and serves it until a signal comes.
 func serveViewer(ctx context.Context, t terminal, viewer *web.Server, port int, id string, asJSON bool) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	signals := newStopper(t.err, cancel)
+	ctx, signals := newStopper(ctx, t.err)
 	defer signals.stop()
 	signal.Ignore(syscall.SIGPIPE) // a closed pipe is an error of the write
 	l, err := web.Listen(ctx, port)
