@@ -25,7 +25,7 @@ type Options struct {
 	Opened func(*attractor.Setup) string
 	// View, if set, shows each session on a page, which can steer it, from before its start on. It
 	// returns what a person should know of that, as whole lines.
-	View func(*attractor.Setup, *protocol.Page) string
+	View func(*protocol.Page) string
 	// Prompt is the first message. Empty means that the person types it.
 	Prompt string
 	// Images go with the first message.
@@ -38,16 +38,14 @@ type Options struct {
 	Plain bool
 	// Keep keeps rules that a person has allowed for later sessions.
 	Keep render.Keep
-	// Export, if set, writes a session that is kept to a file, which it replaces.
+	// Export writes a session that is kept to a file, which it replaces.
 	Export func(ctx context.Context, s *attractor.Setup, file string) error
-	// Hint, if set, returns a line that says what to do about a failed model call, or "".
+	// Hint returns a line that says what to do about a failed model call, or "".
 	Hint func(error) string
 	// History is the file of what was typed. Empty keeps it in memory only.
 	History string
 	// Signals gets the signals that end the conversation. SIGINT counts as Ctrl-C.
 	Signals <-chan os.Signal
-	// Command is how the person called the program, for the line that says how to go on.
-	Command string
 }
 
 // Ended says how a conversation has ended.

@@ -14,11 +14,7 @@ import (
 // export implements /export. Only the file without a name is replaced if it exists.
 func (p *program) export(arguments string) {
 	c := p.current
-	switch {
-	case p.Export == nil:
-		p.warn("this program exports no sessions")
-		return
-	case c.config.Store == nil:
+	if c.config.Store == nil {
 		p.warn("what would be exported is in the records of the session, which are not kept (--no-journal)")
 		return
 	}

@@ -162,10 +162,7 @@ func (p *program) submitted(c *conversation, t *task, result *agent.Result, err 
 // failedTurn says what can be done about an error.
 func (p *program) failedTurn(c *conversation, err error) {
 	e, _ := errors.AsType[*llm.Error](err)
-	hint := ""
-	if p.Hint != nil {
-		hint = strings.TrimSpace(p.Hint(err)) + "\n"
-	}
+	hint := strings.TrimSpace(p.Hint(err)) + "\n"
 	switch {
 	case e != nil && e.Status > 0 && (e.Kind == llm.ErrAuthentication || e.Kind == llm.ErrAccessDenied):
 		p.note(strings.TrimSpace(hint + "To choose another model: /model"))

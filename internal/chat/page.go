@@ -6,46 +6,11 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/attractor-go/attractor"
 	"github.com/attractor-go/attractor/agent"
-	"github.com/attractor-go/attractor/internal/protocol"
 	"github.com/attractor-go/attractor/internal/render"
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/permit"
 )
-
-// viewed is a session that a page shows and steers, too. A nil one is shown on the terminal only.
-type viewed struct {
-	*program
-	asks  *protocol.Asks
-	setup *attractor.Setup
-	page  *protocol.Page
-}
-
-// newViewed returns what asks both the person at the terminal and the page.
-func (p *program) newViewed() *viewed {
-	v := &viewed{program: p}
-	v.asks = protocol.NewAsks(func(ev attractor.Event) { v.setup.Tell(ev) }, render.Question)
-	v.asks.Beside(p.approve, p.reply)
-	return v
-}
-
-// join shows the page a session that is about to start.
-func (v *viewed) join(setup *attractor.Setup) {
-	if v == nil {
-		return
-	}
-	v.setup, v.page = setup, protocol.NewPage(setup)
-	text := v.View(setup, v.page)
-	v.post(func() { v.say(text) })
-}
-
-// serve lets the page steer the session, which has started.
-func (v *viewed) serve(c *conversation) {
-	if v != nil {
-		v.page.Serve(protocol.NewDesk(v.setup, c.session, v.asks, v.Keep, worker{v.program, c}).Do)
-	}
-}
 
 // worker implements [protocol.Worker] for other goroutines.
 type worker struct {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/attractor-go/attractor"
 	"github.com/attractor-go/attractor/agent"
+	"github.com/attractor-go/attractor/internal/protocol"
 	"github.com/attractor-go/attractor/internal/render"
 	"github.com/attractor-go/attractor/permit"
 )
@@ -42,7 +43,6 @@ func (p *program) start(t *task, work func(ctx context.Context) func()) {
 
 // open opens a session. The first message may be empty.
 func (p *program) open(c attractor.Config, first string) {
-	c.Ask = p.approve
 	style := p.Style
 	p.start(&task{what: "starting", starts: true}, func(ctx context.Context) func() {
 		made, err := p.beginUnder(ctx, c, style)
@@ -69,30 +69,33 @@ func (p *program) beginUnder(ctx context.Context, c attractor.Config, style rend
 
 // begin opens and starts a session.
 func (p *program) begin(ctx context.Context, c attractor.Config, style render.Style) (*conversation, error) {
-	reply, page := p.reply, (*viewed)(nil)
-	if p.View != nil {
-		page = p.newViewed()
-		c.Ask, reply = page.asks.Approve, page.asks.Question
-	}
+	var setup *attractor.Setup
+	asks := protocol.NewAsks(func(ev attractor.Event) { setup.Tell(ev) }, render.Question)
+	asks.Beside(p.approve, p.reply)
+	c.Ask = asks.Approve
 	setup, err := attractor.Prepare(ctx, c)
 	if err != nil {
 		return nil, err
 	}
 	made := &conversation{config: c, setup: setup, view: render.NewSession(style), live: render.NewLive()}
 	made.view.Keep()
-	setup.Options.Questions = &agent.Questions{Answer: reply}
+	setup.Options.Questions = &agent.Questions{Answer: asks.Question}
 	setup.Options.OnEvent = func(ev agent.Event) { p.post(func() { p.event(made, ev) }) }
 	setup.OnMode = func(permit.Mode) { p.modeChanged() }
 	setup.Options.Policy.OnFailure = agent.StayOnFailure // a person logs in, or chooses another model
-	if p.Opened != nil {
-		text := p.Opened(setup)
-		p.post(func() { p.say(text) })
+	told := p.Opened(setup)
+	var page *protocol.Page
+	if p.View != nil {
+		page = protocol.NewPage(setup)
+		told += p.View(page)
 	}
-	page.join(setup)
+	p.post(func() { p.say(told) })
 	if made.session, err = setup.Start(ctx); err != nil {
 		return nil, errors.Join(err, setup.Close())
 	}
-	page.serve(made)
+	if page != nil {
+		page.Serve(protocol.NewDesk(setup, made.session, asks, p.Keep, worker{p, made}).Do)
+	}
 	made.names = setup.Commands()
 	made.used = setup.Resumed
 	return made, nil

@@ -8,7 +8,6 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/attractor-go/attractor"
 	"github.com/attractor-go/attractor/internal/protocol"
 	"github.com/attractor-go/attractor/journal"
 	"github.com/attractor-go/attractor/web"
@@ -70,7 +69,7 @@ func (v *ownViewer) show(page *protocol.Page) (url string) {
 }
 
 // open shows a session that a person has at a terminal, and returns what they should know.
-func (v *ownViewer) open(_ *attractor.Setup, page *protocol.Page) string {
+func (v *ownViewer) open(page *protocol.Page) string {
 	return fmt.Sprintf("This session in a browser: %s\n", v.show(page))
 }
 
