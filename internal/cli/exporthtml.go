@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -98,12 +97,8 @@ func exportTo(ctx context.Context, t terminal, store journal.Store, id, file str
 }
 
 // exportOwn writes a session that is open to a file, without its secrets: as a page if the name ends
-// in .html, else as Markdown. It replaces only a regular file, and follows no link: an agent may have
-// made it, or the repository has it.
+// in .html, else as Markdown. It follows no link: an agent may have made it, or the repository has it.
 func exportOwn(ctx context.Context, store journal.Store, setup *attractor.Setup, file string) error {
-	if info, err := os.Lstat(file); err == nil && !info.Mode().IsRegular() {
-		return fmt.Errorf("%s is not a regular file; remove it, or name another file", file)
-	}
 	work, _ := os.Getwd() // if it is gone, making the file tells it
 	if setup.Local != nil {
 		work = setup.Local.WorkDir()
@@ -113,7 +108,7 @@ func exportOwn(ctx context.Context, store journal.Store, setup *attractor.Setup,
 			return errors.New(followsNoLink(file, at))
 		}
 	}
-	return atomicfile.WriteFunc(file, func(w io.Writer) error { // which follows no link
+	return replaceFile(file, func(w io.Writer) error {
 		id := setup.Options.ID
 		if strings.EqualFold(filepath.Ext(file), ".html") {
 			return web.Export(ctx, w, store, id, web.ExportOptions{Masker: setup.Secrets})
@@ -132,26 +127,10 @@ func exportOwn(ctx context.Context, store journal.Store, setup *attractor.Setup,
 }
 
 // replaceFile replaces a file by what write writes, with mode 0600. If write fails, the file stays
-// as it was. A device or a pipe is written to.
+// as it was. It does not replace what is no regular file, such as a link or a device.
 func replaceFile(name string, write func(io.Writer) error) error {
-	if real, err := filepath.EvalSymlinks(name); err == nil {
-		name = real
+	if info, err := os.Lstat(name); err == nil && !info.Mode().IsRegular() {
+		return fmt.Errorf("%s is not a regular file; name another one", name)
 	}
-	info, err := os.Stat(name)
-	switch {
-	case err == nil && info.IsDir():
-		return fmt.Errorf("%s is a directory; name a file in it", name)
-	case err == nil && !info.Mode().IsRegular():
-		f, err := os.OpenFile(name, os.O_WRONLY, 0)
-		if err != nil {
-			return err
-		}
-		return errors.Join(write(f), f.Close())
-	case err != nil && !errors.Is(err, fs.ErrNotExist):
-		return err
-	}
-	if err := atomicfile.WriteFunc(name, write); err != nil {
-		return fmt.Errorf("cannot write %s: %w", name, err)
-	}
-	return nil
+	return atomicfile.WriteFunc(name, write)
 }

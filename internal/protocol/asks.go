@@ -3,11 +3,11 @@ package protocol
 import (
 	"context"
 	"encoding/json"
-	"strings"
 	"sync"
 
 	"github.com/attractor-go/attractor"
 	"github.com/attractor-go/attractor/agent"
+	"github.com/attractor-go/attractor/internal/conversation"
 	"github.com/attractor-go/attractor/permit"
 	"github.com/attractor-go/attractor/tool"
 )
@@ -138,19 +138,7 @@ func askEvent(ask permit.Ask) attractor.Event {
 	}
 	return &ApprovalRequested{EventHeader: agent.EventHeader{Kind: KindApprovalRequested}, ID: ask.ID,
 		CallID: q.Call.ID, AgentID: q.AgentID,
-		Tool: q.Call.Name, Arguments: objectOf(q.Call.Args), Access: q.Access, Rule: q.Rule, Reason: q.Reason,
+		Tool: q.Call.Name, Arguments: conversation.Arguments(q.Call.Args), Access: q.Access, Rule: q.Rule, Reason: q.Reason,
 		Reasons: reasons, Allow: q.Allow, Project: q.Project, Dir: q.CommandDir,
 		Links: q.Links, Refused: q.Refused, Plan: q.Plan, Problem: q.Problem, Text: q.Text}
-}
-
-// objectOf returns the arguments of a call as the JSON object that TOOL_CALL_START has.
-func objectOf(args string) json.RawMessage {
-	if text := strings.TrimSpace(args); strings.HasPrefix(text, "{") && json.Valid([]byte(text)) {
-		return json.RawMessage(text)
-	}
-	raw, err := json.Marshal(map[string]string{"_raw": args})
-	if err != nil { // a string can always be encoded
-		return json.RawMessage("{}")
-	}
-	return raw
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/attractor-go/attractor"
 	"github.com/attractor-go/attractor/agent"
+	"github.com/attractor-go/attractor/internal/conversation"
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/permit"
 	"github.com/attractor-go/attractor/tool"
@@ -127,7 +128,7 @@ func (p *programTools) run(ctx context.Context, call *tool.Call) (tool.Result, e
 	}
 	p.calls[id] = result
 	p.tell(&ToolRequested{EventHeader: agent.EventHeader{Kind: KindToolRequested}, ID: id, CallID: call.ID,
-		AgentID: call.AgentID, Tool: call.Name, Arguments: objectOf(call.Args)})
+		AgentID: call.AgentID, Tool: call.Name, Arguments: conversation.Arguments(call.Args)})
 	p.mu.Unlock()
 	select {
 	case r, ok := <-result:
