@@ -22,7 +22,6 @@ import (
 // newSessionsExport returns the command that prints a session as Markdown or writes it as a page.
 func newSessionsExport(t terminal, markdown func(context.Context, string) error) *cobra.Command {
 	var file string
-	var outputs int64
 	cmd := &cobra.Command{
 		Use:   "export <id>",
 		Short: "Print a session as Markdown, or write it as a page in one file",
@@ -35,27 +34,21 @@ session has seen.`,
 		ValidArgsFunction: completeSession,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {
-			case !cmd.Flags().Changed("html") && cmd.Flags().Changed("max-output"):
-				return fail(exitUsage, "--max-output needs --html")
 			case !cmd.Flags().Changed("html"):
 				return markdown(cmd.Context(), args[0])
 			case file == "":
 				return fail(exitUsage, "--html needs the name of a file, or - for standard output")
-			case outputs < 0:
-				return fail(exitUsage, "--max-output cannot be negative")
 			}
-			return exportPage(cmd.Context(), t, args[0], file, outputs)
+			return exportPage(cmd.Context(), t, args[0], file)
 		},
 	}
 	cmd.Flags().StringVar(&file, "html", "",
 		"write the page to this `file`, which is replaced if it exists; - is standard output")
-	cmd.Flags().Int64Var(&outputs, "max-output", 1<<20,
-		"leave out whole outputs of calls with more `bytes`; the page says so. All outputs together have at most 50 MiB, or this much if it is more")
 	return cmd
 }
 
 // exportPage writes the page of a session to a file.
-func exportPage(ctx context.Context, t terminal, prefix, file string, outputs int64) error {
+func exportPage(ctx context.Context, t terminal, prefix, file string) error {
 	dir, err := sessionStore()
 	if err != nil {
 		return err
@@ -70,11 +63,7 @@ func exportPage(ctx context.Context, t terminal, prefix, file string, outputs in
 	if file == "-" && isTerminal(t.out) {
 		return fail(exitUsage, "the page is not for a terminal; name a file, or send standard output elsewhere")
 	}
-	o := web.ExportOptions{Masker: environmentSecrets(), Facts: knownFacts(), Output: outputs,
-		Outputs: max(outputs, 50<<20)}
-	if outputs == 0 {
-		o.Output = -1
-	}
+	o := web.ExportOptions{Masker: environmentSecrets(), Facts: knownFacts()}
 	ctx, stop := newStopper(ctx, t.err)
 	err = exportTo(ctx, t, dir, id, file, o)
 	switch code := stop.stop(); {

@@ -118,8 +118,6 @@ func TestN5_ExportHTMLFails(t *testing.T) {
 		{exitFailed, os.DevNull + " is not a regular file", []string{id, "--html", os.DevNull}},
 		{exitFailed, "no such file or directory", []string{id, "--html", "none/x.html"}},
 		{exitUsage, "needs the name of a file", []string{id, "--html", ""}},
-		{exitUsage, "--max-output needs --html", []string{id, "--max-output", "1"}},
-		{exitUsage, "cannot be negative", []string{id, "--html", "x", "--max-output", "-1"}},
 		{exitUsage, "there is no session", []string{"none", "--html", "old.html"}},
 	}
 	for _, c := range cases {
@@ -133,16 +131,9 @@ func TestN5_ExportHTMLFails(t *testing.T) {
 	}
 }
 
-// --max-output leaves out long outputs, and the page says so.
-func TestN5_ExportHTMLMaxOutput(t *testing.T) {
+// A page opens the session that it is about.
+func TestN5_ExportHTMLOpensTheSession(t *testing.T) {
 	h, id := exportedHome(t)
-	for flag, kept := range map[string]bool{"0": false, "1000": false, "200000": true} {
-		page := h.run(0, "sessions", "export", id, "--html", "-", "--max-output", flag).stdout
-		if strings.Contains(page, `data-kind="output"`) != kept ||
-			strings.Contains(page, "One whole output is not in this file") == kept {
-			t.Errorf("--max-output %s: the output is in the page, or the page says nothing: %d bytes", flag, len(page))
-		}
-	}
 	var notes struct{ Session string }
 	_, text, _ := strings.Cut(h.run(0, "sessions", "export", id, "--html", "-").stdout, `data-kind="export">`)
 	text, _, _ = strings.Cut(text, "</script>")

@@ -19,7 +19,7 @@ type Live struct {
 	since  time.Time // of doing
 	retry  time.Time // when the next attempt begins, if one failed
 	calls  []liveCall
-	agents map[string]*Live // the subagents that work, by id
+	agents map[string]bool // the ids of the subagents that work
 	tokens llm.Usage
 	usd    float64
 }
@@ -31,7 +31,7 @@ type liveCall struct {
 }
 
 // NewLive returns a Live that has seen no event.
-func NewLive() *Live { return &Live{agents: map[string]*Live{}} }
+func NewLive() *Live { return &Live{agents: map[string]bool{}} }
 
 // Event brings the line up to date with an event.
 func (l *Live) Event(ev agent.Event) {
@@ -93,13 +93,10 @@ func (l *Live) spend(e *agent.StepEnd) {
 
 // subagent records an event of a subagent. What it uses counts for the session as well.
 func (l *Live) subagent(e *agent.SubagentEvent) {
-	child := l.agents[e.AgentID]
-	if child == nil {
-		child = NewLive()
-		l.agents[e.AgentID] = child
-	}
-	child.Event(e.Event)
-	if _, ended := e.Event.(*agent.SessionEnd); ended {
+	switch e.Event.(type) {
+	case *agent.UserInput, *agent.StepStart:
+		l.agents[e.AgentID] = true
+	case *agent.ProcessingEnd, *agent.SessionEnd:
 		delete(l.agents, e.AgentID)
 	}
 	inner := e.Event
@@ -125,17 +122,7 @@ func callName(e *agent.ToolCallStart) string {
 func (l *Live) Spent() (tokens llm.Usage, usd float64) { return l.tokens, l.usd }
 
 // Busy reports whether the session or a subagent works.
-func (l *Live) Busy() bool { return l.busy || l.working() > 0 }
-
-// working returns how many subagents work.
-func (l *Live) working() (n int) {
-	for _, child := range l.agents {
-		if child.Busy() {
-			n++
-		}
-	}
-	return n
-}
+func (l *Live) Busy() bool { return l.busy || len(l.agents) > 0 }
 
 // minLive is the least number of columns that what runs gets beside tokens and money.
 const minLive = 24
@@ -188,7 +175,7 @@ func (l *Live) what(now time.Time) (string, time.Time) {
 	case l.retry.After(now):
 		what = fmt.Sprintf("retry in %v", l.retry.Sub(now).Round(time.Second))
 	}
-	if n := l.working(); n > 0 {
+	if n := len(l.agents); n > 0 {
 		if what != "" {
 			what += ", "
 		}

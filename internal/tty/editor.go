@@ -298,7 +298,7 @@ func (e *Editor) Down() bool {
 func (e *Editor) Rows(prompt string, width, limit int) (rows []string, row, column int) {
 	indent := displaywidth.String(prompt)
 	if indent > width/2 { // a prompt that leaves no room has a row of its own
-		rows, prompt, indent = wrapped(prompt, width), "", 0
+		rows, prompt, indent = []string{prompt}, "", 0
 	}
 	var b strings.Builder
 	b.WriteString(prompt)
@@ -352,22 +352,6 @@ func (c cell) view(most int) (string, int) {
 		return c.shown, c.width
 	}
 	return c.text, c.width
-}
-
-// wrapped returns a text in rows of at most width columns.
-func wrapped(text string, width int) (rows []string) {
-	var b strings.Builder
-	at := 0
-	for g := displaywidth.StringGraphemes(text); g.Next(); {
-		if at+g.Width() > width && at > 0 {
-			rows = append(rows, b.String())
-			b.Reset()
-			at = 0
-		}
-		b.WriteString(g.Value())
-		at += g.Width()
-	}
-	return append(rows, b.String())
 }
 
 // Shown returns the text with folded pastes as they are shown.

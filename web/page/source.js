@@ -219,7 +219,7 @@ class FileSource {
 
   async output(/** @type {string} */ id, /** @type {string} */ hash, /** @type {number} */ offset, /** @type {number} */ limit) {
     const found = this.of("output", id).find((b) => b.node.dataset.hash === hash);
-    if (!found) throw new Error("The file does not have this output: it was too long for the export. attractor view shows it, and so does an export with a larger --max-output.");
+    if (!found) throw new Error("The file does not have this output: it was too long for the export. attractor view shows it.");
     const text = this.parse(found.node), end = offset + limit;
     return { text: text.slice(offset, end), next: end < text.length ? end : 0 };
   }
