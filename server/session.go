@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"io"
 	"io/fs"
 	"net/http"
 	"slices"
@@ -312,9 +311,7 @@ func (x *session) join(l *live, asks *protocol.Asks) {
 
 // run works on the lines of clients until the session ends, and closes all of it.
 func (x *session) run(life context.Context, l *live) {
-	lines, never := io.Pipe()
-	defer never.Close()
-	_, _ = l.conversation.Run(life, l.session, lines, "") // the events say how inputs have ended
+	l.conversation.Serve(life, l.session) // the events say how inputs have ended
 	err := errors.Join(l.session.Close(), l.setup.Close())
 	l.end()
 	x.ended(l, err)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"os"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/attractor-go/attractor"
@@ -147,8 +146,9 @@ type conversation struct {
 	steered int                 // messages that were sent while it worked and that the model has not got
 	typed   []string            // what the model will be told of the person's own commands
 	live    *render.Live
-	working atomic.Bool // on a message
-	end     func()      // ends the starts of servers; nil in tests
+	lines   *protocol.Conversation // which has the session work
+	done    chan struct{}          // closed when lines has ended
+	end     func()                 // ends the starts of servers; nil in tests
 }
 
 // front shows the conversation on a kind of terminal.

@@ -57,14 +57,14 @@ func commands() []command {
 	}
 }
 
-// command returns the conversation's own command that a line calls.
-func (p *program) command(text string) (run func(*program, string), arguments string, is bool) {
+// ownCommand returns the conversation's own command that a line calls.
+func ownCommand(text string) (c command, arguments string, is bool) {
 	if text == "exit" || text == "quit" { // as in a shell
 		text = "/quit"
 	}
 	name, ok := commandName(text)
 	if !ok {
-		return nil, "", false
+		return c, "", false
 	}
 	arguments = strings.TrimSpace(text[len("/")+len(name):])
 	if name == "exit" {
@@ -72,10 +72,10 @@ func (p *program) command(text string) (run func(*program, string), arguments st
 	}
 	for _, c := range commands() {
 		if c.name == name {
-			return p.allowed(c), arguments, true
+			return c, arguments, true
 		}
 	}
-	return nil, "", false
+	return c, "", false
 }
 
 // allowed returns the function of a command, or one that says why the command cannot run now.

@@ -3,8 +3,6 @@ package chat
 import (
 	"context"
 	"strings"
-
-	"github.com/attractor-go/attractor/agent"
 )
 
 // guideTask is what /init asks the model for.
@@ -24,5 +22,5 @@ Write only what you have seen, and try the commands where that is harmless. Keep
 func (p *program) guide(arguments string) {
 	c := p.current
 	text := strings.TrimSpace("/init "+arguments) + "\n\n" + guideTask
-	p.work(c, func(ctx context.Context) (*agent.Result, error) { return c.session.Submit(ctx, text) })
+	p.work(c, func(ctx context.Context) error { return c.lines.Send(ctx, text, true) })
 }

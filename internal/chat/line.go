@@ -24,14 +24,14 @@ func (p *program) enterShown(text, shown string, typed bool) bool {
 	if p.leaving {
 		return false
 	}
-	if run, arguments, is := p.command(text); is {
-		if name, _ := commandName(text); name == "mode" && arguments != "" && !typed {
+	if c, arguments, is := ownCommand(text); is {
+		if c.name == "mode" && arguments != "" && !typed {
 			p.hint = "a mode says what the agent may do, so it has to be typed, and this was not"
 			return false
 		}
 		p.remember(text)
 		p.echo(shown, "")
-		run(p, arguments)
+		p.allowed(c)(p, arguments)
 		return true
 	}
 	if command, is := typedCommand(text); is && typed {
@@ -97,36 +97,45 @@ func (p *program) remember(text string) {
 func (p *program) submit(text string) {
 	c, images := p.current, p.Images
 	p.Images = nil
-	p.work(c, func(ctx context.Context) (*agent.Result, error) {
-		return c.setup.Submit(ctx, c.session, text, images...)
-	})
+	p.work(c, func(ctx context.Context) error { return c.lines.Send(ctx, text, false, images...) })
 }
 
 // goOn works on the input that the end of another program has interrupted.
 func (p *program) goOn() {
 	p.note("The last message is not done yet. The agent goes on; Ctrl-C interrupts it.")
-	p.work(p.current, p.current.session.Continue)
+	c := p.current
+	p.work(c, func(context.Context) error { c.lines.ContinueLast(); return nil })
 }
 
-// work has a session work on a message that submit gives it.
-func (p *program) work(c *conversation, submit func(ctx context.Context) (*agent.Result, error)) {
+// work has a session work on a message that begin gives it.
+func (p *program) work(c *conversation, begin func(ctx context.Context) error) {
+	ctx, cancel := context.WithCancel(p.ctx)
+	p.works(c)
+	t := p.task
+	t.stop = func() { cancel(); c.lines.Interrupt() }
+	go func() {
+		defer cancel()
+		err := begin(ctx)
+		p.post(func() {
+			if err != nil && p.task == t {
+				p.end(func() { p.submitted(c, t, nil, err) })
+			}
+		})
+	}()
+}
+
+// works notes that a session works on a message.
+func (p *program) works(c *conversation) {
 	c.used = true
-	t := &task{what: "working", steers: true}
-	c.working.Store(true)
-	p.start(t, func(ctx context.Context) func() {
-		result, err := submit(ctx)
-		tell := p.checked(ctx, c, result, err)
-		c.working.Store(false)
-		return func() { tell(); p.submitted(c, t, result, err) }
-	})
+	p.task, p.dirty = &task{what: "working", steers: true, began: time.Now(), stop: c.lines.Interrupt}, true
 }
 
 // checked runs the checks for the end of a turn and returns a function that shows their report.
-func (p *program) checked(ctx context.Context, c *conversation, result *agent.Result, failed error) (tell func()) {
+func (p *program) checked(c *conversation, result *agent.Result, failed error) (tell func()) {
 	if failed != nil {
 		return func() {}
 	}
-	report, err := c.setup.EndChecks(context.WithoutCancel(ctx), result)
+	report, err := c.setup.EndChecks(context.WithoutCancel(p.ctx), result)
 	return func() {
 		if report != nil {
 			p.note("checks: " + report.String())
@@ -153,7 +162,7 @@ func (p *program) submitted(c *conversation, t *task, result *agent.Result, err 
 		p.warn(err.Error())
 		p.failedTurn(c, err)
 	}
-	if c.steered > 0 && err == nil && !p.leaving { // a message that came when the turn had just ended
+	if c.steered > 0 && err == nil && result.Reason != agent.ReasonInterrupted && !p.leaving { // a message that came when the turn had just ended
 		c.steered = 0
 		p.submit("Go on with my last message.")
 	}

@@ -20,6 +20,12 @@ const maxPartial = 16 << 10
 // event shows an event of a session.
 func (p *program) event(of *conversation, ev agent.Event) {
 	of.live.Event(ev)
+	switch ev.(type) {
+	case *agent.UserInput, *agent.StepStart: // of the page
+		if p.task == nil && p.current == of && of.session.Status() != agent.StatusIdle {
+			p.works(of)
+		}
+	}
 	text := ""
 	if e, ok := ev.(*agent.SteeringInjected); ok && e.Source == "host" && of.steered > 0 {
 		of.steered-- // it is on the screen already

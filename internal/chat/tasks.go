@@ -31,14 +31,17 @@ func (p *program) start(t *task, work func(ctx context.Context) func()) {
 	go func() {
 		defer cancel()
 		end := work(ctx)
-		p.post(func() {
-			p.task, p.stopping, p.dirty = nil, false, true
-			end()
-			if p.task == nil && p.leaving {
-				p.closeNow()
-			}
-		})
+		p.post(func() { p.end(end) })
 	}()
+}
+
+// end ends the task, and calls then.
+func (p *program) end(then func()) {
+	p.task, p.stopping, p.dirty = nil, false, true
+	then()
+	if p.task == nil && p.leaving {
+		p.closeNow()
+	}
 }
 
 // open opens a session. The first message may be empty.
@@ -81,6 +84,7 @@ func (p *program) begin(ctx context.Context, c attractor.Config, style render.St
 	made.view.Keep()
 	setup.Options.Questions = &agent.Questions{Answer: asks.Question}
 	setup.Options.OnEvent = func(ev agent.Event) { p.post(func() { p.event(made, ev) }) }
+	setup.OnOwnEvent = func(attractor.Event) {}
 	setup.OnMode = func(permit.Mode) { p.modeChanged() }
 	setup.Options.Policy.OnFailure = agent.StayOnFailure // a person logs in, or chooses another model
 	told := p.Opened(setup)
@@ -90,11 +94,17 @@ func (p *program) begin(ctx context.Context, c attractor.Config, style render.St
 		told += p.View(page)
 	}
 	p.post(func() { p.say(told) })
+	made.lines, made.done = protocol.New(setup, asks, p.Keep), make(chan struct{})
+	made.lines.Host = host{p, made}
 	if made.session, err = setup.Start(ctx); err != nil {
 		return nil, errors.Join(err, setup.Close())
 	}
+	go func() {
+		defer close(made.done)
+		made.lines.Serve(ctx, made.session)
+	}()
 	if page != nil {
-		page.Serve(protocol.NewDesk(setup, made.session, asks, p.Keep, worker{p, made}).Do)
+		page.Serve(made.lines.Do)
 	}
 	made.names = setup.Commands()
 	made.used = setup.Resumed
@@ -194,6 +204,7 @@ func (c *conversation) close() error {
 			break
 		}
 	}
+	<-c.done
 	err = errors.Join(err, c.setup.Close())
 	if c.end != nil {
 		c.end()

@@ -2,6 +2,7 @@ package chat
 
 import (
 	"context"
+	"errors"
 	"strings"
 
 	"github.com/attractor-go/attractor/internal/render"
@@ -31,14 +32,19 @@ func (p *program) runTyped(command, text, shown string) bool {
 	}
 	p.remember(text)
 	p.echo(shown, "")
-	setup := p.current.setup
-	p.start(&task{what: "running " + render.Shorten(sanitize.Text(command), 60)}, func(ctx context.Context) func() {
+	setup, lines := p.current.setup, p.current.lines
+	what := "running " + render.Shorten(sanitize.Text(command), 60)
+	p.start(&task{what: what}, func(ctx context.Context) func() {
 		printed := false
-		ran, err := setup.RunTyped(ctx, command, func(text string) {
-			printed = true
-			p.post(func() { p.add(text) })
+		var ran *tool.Ran
+		var err error
+		busy := lines.Alone(what, func() {
+			ran, err = setup.RunTyped(ctx, command, func(text string) {
+				printed = true
+				p.post(func() { p.add(text) })
+			})
 		})
-		return func() { p.ranTyped(ran, printed, err) }
+		return func() { p.ranTyped(ran, printed, errors.Join(busy, err)) }
 	})
 	return true
 }

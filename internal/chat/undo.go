@@ -27,9 +27,11 @@ func (p *program) redo(string) { p.takeBack(undo.Options{Redo: true}) }
 
 // takeBack shows what an undo would do, asks, and does it.
 func (p *program) takeBack(o undo.Options) {
-	setup := p.current.setup
+	setup, lines := p.current.setup, p.current.lines
 	p.start(&task{what: "taking changes back"}, func(ctx context.Context) func() {
-		said, err := setup.Undo(ctx, o, mostPlanned, p.confirm)
+		said, err := "", error(nil)
+		busy := lines.Alone("taking changes back", func() { said, err = setup.Undo(ctx, o, mostPlanned, p.confirm) })
+		err = errors.Join(busy, err)
 		return func() {
 			switch {
 			case errors.Is(err, context.Canceled):

@@ -63,8 +63,7 @@ func TestN5_KeysForWithdrawnQuestions(t *testing.T) {
 				}()
 				synctest.Wait()
 				if c.interrupt {
-					p.post(func() { p.task = &task{steers: true, stop: func() { cancel(context.Canceled) }} })
-					worker{p, nil}.Interrupt()
+					cancel(context.Canceled)
 				} else {
 					cancel(&permit.Elsewhere{End: permit.EndAnswered})
 				}

@@ -107,26 +107,6 @@ func (c *controls) keepRules(ctx context.Context, remember string, q *permit.Que
 	return nil
 }
 
-// giveText begins an input, queues it after the running one, or steers that.
-func (c *controls) giveText(ctx context.Context, in *input, running bool,
-	begin func(context.Context, *input) error) (queued bool, err error) {
-	if !running {
-		if in.Type == TypeSteer {
-			return false, errSteer
-		}
-		return false, begin(ctx, in)
-	}
-	more, err := in.options()
-	switch {
-	case err != nil:
-		return false, err
-	case in.Type == TypeSteer:
-		return false, c.session.Steer(ctx, in.Text, more...)
-	}
-	err = c.setup.FollowUp(ctx, c.session, in.Text, more...)
-	return err == nil, err
-}
-
 // status describes the session.
 func (c *controls) status() *Status {
 	s := &Status{State: c.session.Status(), Mode: c.setup.Mode(), Usage: c.session.Usage(), Asks: c.asks.Events()}

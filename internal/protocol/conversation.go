@@ -47,6 +47,8 @@ var (
 type Conversation struct {
 	// PlainPrompt says that the prompt of Run is a text even if it begins with /.
 	PlainPrompt bool
+	// Host, if set, is told of what lines do.
+	Host Host
 
 	controls
 	stop    context.CancelCauseFunc // ends Run
@@ -67,6 +69,7 @@ type Conversation struct {
 	running  bool          // the worker has work
 	rested   chan struct{} // closed when it has none any more
 	finished bool          // no more work is taken
+	alone    string        // what the host does alone; empty if nothing
 	restore  func() error  // undoes what the command of the input has changed; nil without one
 	wake     chan bool     // whether an input is open that the worker has to continue
 
@@ -126,7 +129,7 @@ func (c *Conversation) Run(ctx context.Context, session *agent.Session, in io.Re
 			return nil, err
 		}
 	} else if in == nil {
-		c.continueLast()
+		c.ContinueLast()
 	}
 	taken := make(chan struct{})
 	if in == nil {
@@ -160,8 +163,9 @@ func (c *Conversation) Run(ctx context.Context, session *agent.Session, in io.Re
 	}
 }
 
-// continueLast continues the last input, unless a line has begun another one.
-func (c *Conversation) continueLast() {
+// ContinueLast continues the last input, unless a line has begun another one.
+func (c *Conversation) ContinueLast() {
+	<-c.started
 	c.giving.Lock()
 	defer c.giving.Unlock()
 	if !c.running {

@@ -75,6 +75,7 @@ type input struct {
 	number int64 // of the line
 	order  int64 // among all lines of the session
 	plain  bool  // the text is no command
+	own    bool  // it is the host's
 	size   int
 	Type   Type
 	ID     json.RawMessage // of the client, a string or a number

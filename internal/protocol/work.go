@@ -17,13 +17,15 @@ func (c *Conversation) give(ctx context.Context, in *input) (r Reply, err error)
 	c.giving.Lock()
 	defer c.giving.Unlock()
 	c.settle(ctx)
-	if c.finished {
+	switch {
+	case c.finished:
 		return r, errEnding
+	case c.alone != "" && in.Type != TypeSet:
+		return r, fmt.Errorf("not yet: %s", c.alone)
 	}
 	switch in.Type {
 	case TypeUser, TypeFollowUp, TypeSteer:
-		r.Queued, err = c.giveText(ctx, in, c.running, c.begin)
-		return r, err
+		return c.giveText(ctx, in)
 	case TypeContinue:
 		return r, c.giveContinue()
 	case TypeCompact:
@@ -34,7 +36,11 @@ func (c *Conversation) give(ctx context.Context, in *input) (r Reply, err error)
 		if c.running {
 			return r, errRunning
 		}
-		return c.undo(ctx, in)
+		r, err = c.undo(ctx, in)
+		if c.Host != nil && err == nil && in.Plan != "" {
+			c.Host.Undone(r.Text)
+		}
+		return r, err
 	}
 	return r, c.change(ctx, in)
 }
@@ -57,6 +63,29 @@ func (c *Conversation) settle(ctx context.Context) {
 		}
 		c.giving.Lock()
 	}
+}
+
+// giveText begins an input, queues it after the running one, or steers that.
+func (c *Conversation) giveText(ctx context.Context, in *input) (r Reply, err error) {
+	if !c.running {
+		if in.Type == TypeSteer {
+			return r, errSteer
+		}
+		if c.Host == nil || in.own {
+			return r, c.begin(ctx, in)
+		}
+		return r, c.Host.Begin(in.Text, func() error { return c.begin(ctx, in) })
+	}
+	more, err := in.options()
+	switch {
+	case err != nil:
+		return r, err
+	case in.Type == TypeSteer:
+		return r, c.session.Steer(ctx, in.Text, more...)
+	}
+	err = c.setup.FollowUp(ctx, c.session, in.Text, more...)
+	r.Queued = err == nil
+	return r, err
 }
 
 // begin begins an input. One that an earlier process has left open ends first.
@@ -129,6 +158,9 @@ func (c *Conversation) work(ctx context.Context, begun bool) {
 			c.giving.Lock()
 			c.giving.Unlock() //nolint:staticcheck // this only waits
 			c.result, c.err = c.session.Continue(ctx)
+		}
+		if c.Host != nil {
+			c.Host.Rested(c.result, c.err)
 		}
 	}
 }
