@@ -160,18 +160,12 @@ func (f *rich) resize() {
 func (f *rich) suspend() {
 	_ = f.screen.Clear()
 	if err := f.terminal.Restore(); err == nil {
-		err = tty.Suspend()
-		f.hint = suspendHint(err)
+		if err = tty.Suspend(); err != nil {
+			f.hint = "cannot stop: " + err.Error()
+		}
 	}
 	_ = f.terminal.Raw()
 	f.dirty = true
-}
-
-func suspendHint(err error) string {
-	if err == nil {
-		return ""
-	}
-	return "cannot stop: " + err.Error()
 }
 
 // home clears the screen, above which everything is still in the terminal's history.

@@ -50,11 +50,8 @@ func (p *program) nothingToOpen() string {
 	if p.current != nil {
 		oldest, newest = p.current.view.Kept()
 	}
-	switch {
-	case newest == 0:
+	if newest == 0 {
 		return "nothing is shown only in part; outputs of earlier conversations: attractor view"
-	case oldest == newest:
-		return fmt.Sprintf("there is only /output %d", newest)
 	}
 	return fmt.Sprintf("there are /output %d to %d", oldest, newest)
 }

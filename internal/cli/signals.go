@@ -87,7 +87,8 @@ func (e *stopper) handle(sig os.Signal) {
 	default:
 		if e.kill != nil {
 			if err := e.kill(); err != nil {
-				e.lastWords(err)
+				time.AfterFunc(lastWordsTime, func() { os.Exit(e.code) })
+				fmt.Fprintln(e.out, "attractor:", err)
 			}
 		}
 		os.Exit(e.code)
@@ -96,19 +97,6 @@ func (e *stopper) handle(sig os.Signal) {
 
 // lastWordsTime bounds how long a process that exits waits until its last error is written.
 const lastWordsTime = time.Second
-
-// lastWords writes an error before the process exits.
-func (e *stopper) lastWords(err error) {
-	said := make(chan struct{})
-	go func() {
-		defer close(said)
-		fmt.Fprintln(e.out, "attractor:", err)
-	}()
-	select {
-	case <-said:
-	case <-time.After(lastWordsTime):
-	}
-}
 
 // kills sets what the second signal does.
 func (e *stopper) kills(kill func() error) { e.began(e.cancel, kill) }

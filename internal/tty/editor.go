@@ -1,6 +1,7 @@
 package tty
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -37,9 +38,12 @@ const (
 )
 
 // String returns the whole text.
-func (e *Editor) String() string {
+func (e *Editor) String() string { return textOf(e.cells) }
+
+// textOf returns the text of cells.
+func textOf(cells []cell) string {
 	var b strings.Builder
-	for _, c := range e.cells {
+	for _, c := range cells {
 		b.WriteString(c.text)
 	}
 	return b.String()
@@ -186,49 +190,38 @@ func (e *Editor) remove(from, to int, cut bool) bool {
 	return true
 }
 
-func (e *Editor) lineStart() int {
-	i := e.at
-	for i > 0 && e.cells[i-1].text != "\n" {
+// left returns the index of the first of the cells in front of i that are all such.
+func (e *Editor) left(i int, such func(cell) bool) int {
+	for i > 0 && such(e.cells[i-1]) {
 		i--
 	}
 	return i
 }
 
-func (e *Editor) lineEnd() int {
-	i := e.at
-	for i < len(e.cells) && e.cells[i].text != "\n" {
+// right returns the index behind the last of the cells from i on that are all such.
+func (e *Editor) right(i int, such func(cell) bool) int {
+	for i < len(e.cells) && such(e.cells[i]) {
 		i++
 	}
 	return i
 }
 
-func (e *Editor) wordLeft() int {
-	i := e.at
-	for i > 0 && !e.cells[i-1].inWord() {
-		i--
-	}
-	for i > 0 && e.cells[i-1].inWord() {
-		i--
-	}
-	return i
+func (e *Editor) lineStart() int { return e.left(e.at, cell.inLine) }
+func (e *Editor) lineEnd() int   { return e.right(e.at, cell.inLine) }
+func (e *Editor) wordLeft() int  { return e.left(e.left(e.at, cell.betweenWords), cell.inWord) }
+func (e *Editor) wordRight() int { return e.right(e.right(e.at, cell.betweenWords), cell.inWord) }
+
+// wordStart returns the index of the first cell of the text that Word returns.
+func (e *Editor) wordStart() int {
+	return e.left(e.at, func(c cell) bool { return c.shown == "" && strings.TrimSpace(c.text) != "" })
 }
 
-func (e *Editor) wordRight() int {
-	i := e.at
-	for i < len(e.cells) && !e.cells[i].inWord() {
-		i++
-	}
-	for i < len(e.cells) && e.cells[i].inWord() {
-		i++
-	}
-	return i
-}
+func (c cell) inLine() bool       { return c.text != "\n" }
+func (c cell) betweenWords() bool { return !c.inWord() }
 
 func (c cell) inWord() bool {
-	return c.shown != "" || strings.ContainsFunc(c.text, func(r rune) bool {
-		return unicode.IsLetter(r) ||
-			unicode.IsDigit(r) || r == '_'
-	})
+	return c.shown != "" ||
+		strings.ContainsFunc(c.text, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) || r == '_' })
 }
 
 // EndsWith reports whether the text in front of the cursor ends with a character, and the cursor is
@@ -241,20 +234,7 @@ func (e *Editor) EndsWith(text string) bool {
 // whether it begins the whole text.
 func (e *Editor) Word() (word string, first bool) {
 	start := e.wordStart()
-	var b strings.Builder
-	for _, c := range e.cells[start:e.at] {
-		b.WriteString(c.text)
-	}
-	return b.String(), start == 0
-}
-
-// wordStart returns the index of the first cell of the text that Word returns.
-func (e *Editor) wordStart() int {
-	i := e.at
-	for i > 0 && e.cells[i-1].shown == "" && strings.TrimSpace(e.cells[i-1].text) != "" {
-		i--
-	}
-	return i
+	return textOf(e.cells[start:e.at]), start == 0
 }
 
 // ReplaceWord replaces the text that Word returns.
@@ -358,11 +338,7 @@ func (c cell) view(most int) (string, int) {
 func (e *Editor) Shown() string {
 	var b strings.Builder
 	for _, c := range e.cells {
-		if c.shown != "" {
-			b.WriteString(c.shown)
-		} else {
-			b.WriteString(c.text)
-		}
+		b.WriteString(cmp.Or(c.shown, c.text))
 	}
 	return b.String()
 }
