@@ -1,8 +1,8 @@
 package cli
 
 import (
-	"context"
 	"fmt"
+	"io"
 	"os"
 	"time"
 
@@ -10,7 +10,6 @@ import (
 	"github.com/attractor-go/attractor/agent"
 	"github.com/attractor-go/attractor/internal/protocol"
 	"github.com/attractor-go/attractor/internal/render"
-	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/sessions"
 )
 
@@ -22,11 +21,10 @@ const (
 
 // client is what sends lines of JSON: the program at standard input, the viewer's page, or both.
 type client struct {
-	asks         *protocol.Asks
-	conversation *protocol.Conversation
-	tell         func(attractor.Event) // of the Setup, once there is one
-	program      bool                  // there is one at standard input
-	viewer       *ownViewer            // nil without a page
+	asks    *protocol.Asks
+	tell    func(attractor.Event) // of the Setup, once there is one
+	program bool                  // there is one at standard input
+	viewer  *ownViewer            // nil without a page
 }
 
 // newClient returns a client that answers within a time, or 0 for any.
@@ -47,35 +45,29 @@ func (c *client) join(setup *attractor.Setup) {
 	}
 }
 
-// listen shows the client the events of the host, too. It returns the URL of the page, if there is
-// one.
-func (c *client) listen(setup *attractor.Setup, view *view) (url string) {
-	setup.OnOwnEvent = view.showOwn
-	c.conversation = protocol.New(setup, c.asks, keepRules)
+// listen lets the client steer a session, and shows it the events of the host, too.
+func (c *client) listen(r *runner, view *view) {
+	r.OnOwnEvent = view.showOwn
+	r.lines = protocol.New(r.Setup, c.asks, keepRules)
 	if c.viewer == nil {
-		return ""
+		return
 	}
-	page := protocol.NewPage(setup)
-	page.Serve(c.conversation.Do)
-	return c.viewer.show(page)
+	page := protocol.NewPage(r.Setup)
+	page.Serve(r.lines.Do)
+	fmt.Fprintln(r.err, "This session in a browser: "+c.viewer.show(page))
 }
 
-// run runs the session until the client ends it. Without a program at standard input, the session
-// ends with the prompt. A plain prompt is no command.
-func (c *client) run(ctx context.Context, session *agent.Session, t terminal, prompt string, plain bool,
-	images []llm.Part) (*agent.Result, error) {
-	c.conversation.PlainPrompt = plain
-	if !c.program {
-		return c.conversation.Run(ctx, session, nil, prompt, images...)
+// input returns what has the lines of the program, nil if there is none. It ends the session when
+// nobody reads what that prints.
+func (c *client) input(t terminal, session *agent.Session) (in io.Reader, stop func(), err error) {
+	if c == nil || !c.program {
+		return nil, func() {}, nil
 	}
 	if out, ok := t.out.(*os.File); ok {
-		stop, err := watchReader(out, session.Abort)
-		if err != nil {
-			return nil, err
-		}
-		defer stop()
+		stop, err = watchReader(out, session.Abort)
+		return t.in, stop, err
 	}
-	return c.conversation.Run(ctx, session, t.in, prompt, images...)
+	return t.in, func() {}, nil
 }
 
 // ended says where the session can be seen when the page has ended with it.

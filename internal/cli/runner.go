@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os/signal"
 	"syscall"
@@ -28,6 +27,7 @@ type runner struct {
 	commands bool
 	images   []llm.Part // of the first prompt
 	client   *client    // with --input json or --view; nil without
+	lines    *protocol.Conversation
 	last     *lastLine  // of the terminal; nil without one
 	server   string     // the flag for the server of --base-url; "" without
 	kept     *runResult // nil without --output and --result
@@ -47,10 +47,11 @@ func (r *runner) run(ctx context.Context, prompt string) error {
 	view := newView(r.terminal, r.json, r.Options.Policy.Result == nil)
 	view.warnings, view.last = r.err, r.last
 	r.Options.OnEvent = view.show
+	r.OnOwnEvent = func(attractor.Event) {}
 	if r.client != nil {
-		if url := r.client.listen(r.Setup, view); url != "" {
-			fmt.Fprintln(r.err, "This session in a browser: "+url)
-		}
+		r.client.listen(r, view)
+	} else {
+		r.lines = protocol.New(r.Setup, nil, keepRules)
 	}
 	r.last.start()
 	defer r.last.stop()
@@ -170,20 +171,15 @@ func closeAll(session *agent.Session) error {
 	}
 }
 
-// work submits the prompt, or without one continues the session's input.
+// work works on the prompt, or without one on the session's last input, and on what a client says.
 func (r *runner) work(ctx context.Context, session *agent.Session, prompt string) (*agent.Result, error) {
-	var result *agent.Result
-	var err error
-	switch {
-	case r.client != nil:
-		result, err = r.client.run(ctx, session, r.terminal, prompt, !r.commands, r.images)
-	case prompt == "":
-		return session.Continue(ctx)
-	case !r.commands:
-		return session.Submit(ctx, prompt, agent.Attach(r.images...))
-	default:
-		result, err = r.Submit(ctx, session, prompt, r.images...)
+	in, stop, err := r.client.input(r.terminal, session)
+	if err != nil {
+		return nil, err
 	}
+	defer stop()
+	r.lines.PlainPrompt = !r.commands
+	result, err := r.lines.Run(ctx, session, in, prompt, r.images...)
 	if wrong := (*attractor.Error)(nil); errors.As(err, &wrong) {
 		return nil, hostError(err)
 	}
