@@ -162,7 +162,8 @@ func (p *program) submitted(c *conversation, t *task, result *agent.Result, err 
 		p.warn(err.Error())
 		p.failedTurn(c, err)
 	}
-	if c.steered > 0 && err == nil && result.Reason != agent.ReasonInterrupted && !p.leaving { // a message that came when the turn had just ended
+	// a message that came when the turn had just ended
+	if c.steered > 0 && err == nil && result.Reason != agent.ReasonInterrupted && !p.leaving {
 		c.steered = 0
 		p.submit("Go on with my last message.")
 	}
@@ -175,7 +176,7 @@ func (p *program) failedTurn(c *conversation, err error) {
 	switch {
 	case e != nil && e.Status > 0 && (e.Kind == llm.ErrAuthentication || e.Kind == llm.ErrAccessDenied):
 		p.note(strings.TrimSpace(hint + "To choose another model: /model"))
-	case errors.Is(err, agent.ErrClosed):
+	case c.session.Status() == agent.StatusClosed:
 		p.note("The session has ended. /resume " + sessions.ShortID(c.session.ID()) +
 			" opens it again, /clear begins a new one.")
 	case e != nil:

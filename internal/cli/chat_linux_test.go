@@ -864,3 +864,23 @@ func TestJ11_ConversationsSayWhatToDo(t *testing.T) {
 	s.expect("Start the server (ollama serve), or check its address (OLLAMA_HOST or --base-url).\n" +
 		"What you write next goes on from here.")
 }
+
+// What is written to a session that has ended is answered with why, and with how to go on.
+func TestN3_WritingToAnEndedSession(t *testing.T) {
+	t.Parallel()
+	url, _ := serve(t, nil, say(strings.Repeat("A long answer. ", 4000)))
+	s := onScreen(t, chatting(chatHome(t, url), "--max-journal", "65536"), 100, 40)
+	s.expect(ready)
+	for n := range 2 {
+		s.send("go")
+		s.until("how to go on", func() bool { return strings.Count(s.all(), "opens it again, /clear begins") == n+1 })
+		s.gone("working · ")
+	}
+	if n := strings.Count(s.all(), "journal"); n < 2 {
+		t.Errorf("only %d times a reason:\n%s", n, s.all())
+	}
+	s.press("C-d")
+	if code := s.ended(); code != 0 {
+		t.Errorf("exit code %d", code)
+	}
+}

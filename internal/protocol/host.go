@@ -78,6 +78,9 @@ func (c *Conversation) Serve(ctx context.Context, session *agent.Session) {
 // Send begins an input of the host's, or queues it after the running one. A plain text is no command.
 func (c *Conversation) Send(ctx context.Context, text string, plain bool, parts ...llm.Part) error {
 	<-c.started
+	if c.session.Status() == agent.StatusClosed {
+		return c.session.Begin(ctx, text) // which says why it has ended
+	}
 	_, err := c.give(ctx, &input{Type: TypeUser, fields: fields{Text: text}, parts: parts, plain: plain, own: true,
 		order: c.orders.Add(1)})
 	return err
