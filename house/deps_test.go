@@ -175,7 +175,7 @@ var rooms = map[string][]string{
 		"internal/render", "internal/tty", "journal", "llm/...", "sessions/...", "undo", "worktree", "permit", "rules",
 		"sanitize", "tool"},
 	"internal/debuglog": {"agent", "env", "llm", "secret", "tool"},
-	"internal/protocol": {root, "agent", "internal/fault", "internal/texts", "internal/userfiles", "llm",
+	"internal/protocol": {root, "agent", "internal/conversation", "internal/fault", "internal/texts", "internal/userfiles", "llm",
 		"permit", "tool", "tool/coding", "undo", "github.com/google/jsonschema-go/jsonschema"},
 	"internal/tty": {"internal/atomicfile", "sanitize", "github.com/clipperhouse/displaywidth", "golang.org/x/sys/...",
 		"golang.org/x/term"},
