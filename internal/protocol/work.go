@@ -154,15 +154,20 @@ func (c *Conversation) work(ctx context.Context, begun bool) {
 	for begun || c.next(ctx) {
 		begun = false
 		c.result, c.err = c.session.Continue(ctx)
-		for errors.Is(c.err, agent.ErrBusy) { // a compaction, which holds c.giving
-			c.giving.Lock()
-			c.giving.Unlock() //nolint:staticcheck // this only waits
+		for errors.Is(c.err, agent.ErrBusy) { // a compaction, which a line gave
+			c.waitForLine()
 			c.result, c.err = c.session.Continue(ctx)
 		}
 		if c.Host != nil {
 			c.Host.Rested(c.result, c.err)
 		}
 	}
+}
+
+// waitForLine waits until the line that gives the session work has done so.
+func (c *Conversation) waitForLine() {
+	c.giving.Lock()
+	defer c.giving.Unlock()
 }
 
 // next begins the next input of the queue. If there is none, it marks the worker as idle and returns
