@@ -85,8 +85,9 @@ func exportTo(ctx context.Context, t terminal, store journal.Store, id, file str
 	return replaceFile(file, func(w io.Writer) error { return web.Export(ctx, w, store, id, o) })
 }
 
-// exportOwn writes a session that is open to a file, without its secrets: as a page if the name ends
-// in .html, else as Markdown. It follows no link: an agent may have made it, or the repository has it.
+// exportOwn writes a session that is open to a file, without its secrets: as a page if the name
+// ends in .html, else as Markdown. It follows no link: an agent may have made it, or the repository
+// has it.
 func exportOwn(ctx context.Context, store journal.Store, setup *attractor.Setup, file string) error {
 	work, _ := os.Getwd() // if it is gone, making the file tells it
 	if setup.Local != nil {

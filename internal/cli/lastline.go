@@ -13,9 +13,9 @@ import (
 	"github.com/attractor-go/attractor/sanitize"
 )
 
-// lastLine keeps the last line of a terminal below all other text: the line that says what runs, and
-// the one on which a person types an answer, because calls that need no permission go on meanwhile.
-// All that is written to the terminal passes through it.
+// lastLine keeps the last line of a terminal below all other text: the line that says what runs,
+// and the one on which a person types an answer, because calls that need no permission go on
+// meanwhile. All that is written to the terminal passes through it.
 type lastLine struct {
 	out io.Writer // to the terminal
 
@@ -51,9 +51,9 @@ func hasScreen(stream any, getenv func(string) string) bool {
 	return isTerminal(stream) && !plainTerminal(getenv)
 }
 
-// withLastLine returns the terminal with a last line, and nil if standard error is no terminal. Live
-// says whether the line may say what runs once start is called. It does not if no person looks at
-// standard error, as in CI.
+// withLastLine returns the terminal with a last line, and nil if standard error is no terminal.
+// Live says whether the line may say what runs once start is called. It does not if no person looks
+// at standard error, as in CI.
 func withLastLine(t terminal, live bool, getenv func(string) string) (terminal, *lastLine) {
 	file := terminalFile(t.err)
 	if file == nil {
@@ -140,8 +140,8 @@ func (l *lastLine) ask(label string) {
 	_, _ = io.WriteString(l.out, label) // the read of the answer fails, too
 }
 
-// answered ends the line of a person. If nobody has typed one, what is written next begins on a line
-// of its own.
+// answered ends the line of a person. If nobody has typed one, what is written next begins on a
+// line of its own.
 func (l *lastLine) answered(typed bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -192,8 +192,8 @@ func (l *lastLine) stop() {
 	l.erase()
 }
 
-// event returns the text for an event, which has the width of the terminal, and notes it for the line
-// that says what runs.
+// event returns the text for an event, at the width of the terminal, and notes the event for the
+// line that says what runs.
 func (l *lastLine) event(ev agent.Event, progress *render.Session) (text string) {
 	if l == nil || l.screen == nil {
 		return progress.Event(ev)

@@ -12,8 +12,8 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// person returns the person on the terminal, or nil if nobody is asked: the flags leave no questions,
-// or a client answers them. With view there need not be a terminal.
+// person returns the person on the terminal, or nil if nobody is asked: the flags leave no
+// questions, or a client answers them. With view there need not be a terminal.
 func (f *sessionFlags) person(t terminal, config *attractor.Config, client, view bool) (*console, error) {
 	mode := cmp.Or(config.Mode, f.mode())
 	if mode == permit.ModeFull || mode == permit.ModeReadOnly || client {

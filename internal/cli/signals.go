@@ -48,8 +48,8 @@ type stopper struct {
 	kill func() error // kills what runs; may be nil
 }
 
-// newStopper begins to listen, and returns a context that the first signal ends, and stop. The caller
-// must call stop.
+// newStopper begins to listen, and returns a context that the first signal ends, and stop. The
+// caller must call stop.
 func newStopper(ctx context.Context, out io.Writer) (context.Context, *stopper) {
 	ctx, cancel := context.WithCancel(ctx)
 	e := &stopper{out: out, cancel: cancel, end: cancel, signals: make(chan os.Signal, 2), quit: make(chan struct{}),

@@ -73,7 +73,8 @@ func TestO4_DiffInAConversation(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ flag, first, then string }{
 		{"--yes", "the session has changed nothing that is recorded", "+formatted"},
-		{"--no-checkpoints", "the changes of this session are not recorded", "the changes of this session are not recorded"},
+		{"--no-checkpoints", "the changes of this session are not recorded",
+			"the changes of this session are not recorded"},
 	} {
 		t.Run(c.flag, func(t *testing.T) {
 			t.Parallel()

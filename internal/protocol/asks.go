@@ -138,7 +138,7 @@ func askEvent(ask permit.Ask) attractor.Event {
 	}
 	return &ApprovalRequested{EventHeader: agent.EventHeader{Kind: KindApprovalRequested}, ID: ask.ID,
 		CallID: q.Call.ID, AgentID: q.AgentID,
-		Tool: q.Call.Name, Arguments: conversation.Arguments(q.Call.Args), Access: q.Access, Rule: q.Rule, Reason: q.Reason,
-		Reasons: reasons, Allow: q.Allow, Project: q.Project, Dir: q.CommandDir,
+		Tool: q.Call.Name, Arguments: conversation.Arguments(q.Call.Args), Access: q.Access, Rule: q.Rule,
+		Reason: q.Reason, Reasons: reasons, Allow: q.Allow, Project: q.Project, Dir: q.CommandDir,
 		Links: q.Links, Refused: q.Refused, Plan: q.Plan, Problem: q.Problem, Text: q.Text}
 }

@@ -75,7 +75,8 @@ func (c *Conversation) Serve(ctx context.Context, session *agent.Session) {
 	_, _ = c.Run(ctx, session, in, "") // the host learns how inputs end
 }
 
-// Send begins an input of the host's, or queues it after the running one. A plain text is no command.
+// Send begins an input of the host's, or queues it after the running one. A plain text is no
+// command.
 func (c *Conversation) Send(ctx context.Context, text string, plain bool, parts ...llm.Part) error {
 	<-c.started
 	if c.session.Status() == agent.StatusClosed {

@@ -141,8 +141,8 @@ func (c *Conversation) giveContinue() error {
 	return nil
 }
 
-// start gives the worker, which has none, work: an input that it has to continue, or only what is in
-// the queue. c.giving is held.
+// start gives the worker, which has none, work: an input that it has to continue, or only what is
+// in the queue. c.giving is held.
 func (c *Conversation) start(begun bool) {
 	c.running, c.rested = true, make(chan struct{})
 	c.told.begin()
@@ -170,8 +170,8 @@ func (c *Conversation) waitForLine() {
 	defer c.giving.Unlock()
 }
 
-// next begins the next input of the queue. If there is none, it marks the worker as idle and returns
-// false.
+// next begins the next input of the queue. If there is none, it marks the worker as idle and
+// returns false.
 func (c *Conversation) next(ctx context.Context) bool {
 	c.giving.Lock()
 	defer c.giving.Unlock()
