@@ -125,7 +125,11 @@ func (v startVariables) mentions(name string) bool {
 	plain, expanded := v.value(name)
 	between := func(r rune) bool { return strings.ContainsRune(" \t\n:=,;|&()<>'\"`", r) }
 	for _, word := range append(strings.FieldsFunc(plain+" "+expanded, between), strings.Fields(expanded)...) {
-		for _, word := range []string{word, strings.TrimLeft(word, "-"), word[min(2, len(word)):]} { // of -I.
+		words := []string{word}
+		if strings.HasPrefix(word, "-") { // -I. or --require=x
+			words = append(words, strings.TrimLeft(word, "-"), word[min(2, len(word)):])
+		}
+		for _, word := range words {
 			file := realPath(v.path(word))
 			in := isBelow(v.roots, file) || slices.Contains(v.roots, file)
 			if in && (strings.Contains(word, "/") || word == "." || v.regular(file)) {

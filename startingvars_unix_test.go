@@ -35,7 +35,8 @@ func TestU23_ValuesOfVariables(t *testing.T) {
 	in := func(name string) string { return filepath.Join(dir, name) }
 	b.withVars(map[string]string{"DOT": dir, "BASH_ENV": "$HOME/proj/env.sh", "ENV": "${DOT:-/x}/rc", "GOENV": "~/proj/goenv",
 		"MAKEFILES": "/a.mk " + in("b.mk"), "LESSKEYIN": "file://" + in("keys"),
-		"SOME_WRAPPER": "nice " + in("wrap") + " " + in("data.txt"), "DATABASE": in("data.txt"), "EDITOR": "vi -c x",
+		"SOME_WRAPPER": "nice " + in("wrap") + " " + in("data.txt"), "DATABASE": in("data.txt"), "EDITOR": "vi -c x", "SHELL": "/bin/bash",
+		"LESSOPEN": "| /usr/bin/lesspipe %s", "MANPAGER": "sh -c 'col -bx | bat -l man -p'", "BROWSER": "xdg-open",
 		"GOFLAGS": "-mod=vendor", "NODE_OPTIONS": "--max-old-space-size=1.5"})
 	asked := []string{"env.sh", "rc", "goenv", "b.mk", "keys", "wrap"}
 	not := []string{"data.txt", "main.go", "vendor/x"}
