@@ -2,7 +2,6 @@
 //
 //   - [Provider] is a model in the program, which responds from a script of [Step] values. It needs
 //     no network and runs in testing/synctest bubbles.
-//   - [Recorder] and [Replayer] record real HTTP traffic, without its secrets, and replay it.
 //   - [Meter] checks that what was sent to a model does not change in later requests.
 //   - [PipeClient] connects a provider to a model server in the same process, such as that of
 //     package fakellm.

@@ -5,12 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"log"
-	"net/http"
 	"net/http/httptest"
-	"os"
-	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/attractor-go/attractor/llm"
@@ -54,55 +50,6 @@ func ExampleGate() {
 		Messages: []llm.Message{llm.User("Hello?")}}))
 	fmt.Println(errors.Is(err, llm.ErrAborted))
 	// Output: true
-}
-
-// Record what a server says once, and replay it in tests. The key is not in the file.
-func ExampleRecorder() {
-	server := httptest.NewServer(fakellm.New(fakellm.Script(fakellm.Turn{Text: "Hello."}), fakellm.Options{}))
-	dir, err := os.MkdirTemp("", "recordings-")
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer os.RemoveAll(dir)
-	file := filepath.Join(dir, "hello.json")
-	ask := func(key string, transport http.RoundTripper) string {
-		p, err := anthropic.New(anthropic.Options{APIKey: key, BaseURL: server.URL,
-			HTTPClient: &http.Client{Transport: transport}})
-		if err != nil {
-			log.Fatal(err)
-		}
-		resp, err := llm.Collect(p.Stream(context.Background(), &llm.Request{Model: "claude-sonnet-5-5",
-			Messages: []llm.Message{llm.User("Hello?")}}))
-		if err != nil {
-			log.Fatal(err)
-		}
-		return resp.Text()
-	}
-
-	recorder, err := llmtest.NewRecorder(file, nil)
-	if err != nil {
-		log.Fatal(err)
-	}
-	fmt.Println("recorded:", ask("sk-ant-secret", recorder))
-	if err := recorder.Close(); err != nil {
-		log.Fatal(err)
-	}
-	server.Close()
-
-	replayer, err := llmtest.NewReplayer(file)
-	if err != nil {
-		log.Fatal(err)
-	}
-	fmt.Println("replayed:", ask("another-key", replayer))
-	data, err := os.ReadFile(file)
-	if err != nil {
-		log.Fatal(err)
-	}
-	fmt.Println(strings.Contains(string(data), "sk-ant-secret"))
-	// Output:
-	// recorded: Hello.
-	// replayed: Hello.
-	// false
 }
 
 // A conversation that is only appended to is read from the vendor's cache. The meter finds the
