@@ -19,12 +19,10 @@ const (
 // scanner searches one file after another and reuses its buffers.
 type scanner struct {
 	*matcher
-	query  *Query
-	limit  int    // of buf
-	buf    []byte // grows up to limit
-	finder finder
-	dfa    *dfa // made when it is first needed
-	tried  int  // of matcher.programs; dfa runs the last of them
+	query *Query
+	limit int    // of buf
+	buf   []byte // grows up to limit
+	dfa   *dfa   // made when it is first needed
 
 	// The file that is being searched:
 	ctx   context.Context
@@ -118,10 +116,7 @@ func (s *scanner) chunk(text []byte, from int) bool {
 	if from = s.skip(text, from); from == len(text) {
 		return false
 	}
-	literal := !s.literals.empty() && !s.needles.foldOddly(text) // which is faster
-	if literal {
-		s.finder.reset(&s.needles, text)
-	}
+	literal := s.grams != nil && !s.grams.set.foldOddly(text) // which is faster
 	for pos := from; pos < len(text); {
 		start, end, ok := s.next(text, pos, literal)
 		if !ok {
@@ -159,7 +154,7 @@ func (s *scanner) next(text []byte, pos int, literal bool) (start, end int, ok b
 	for pos < len(text) {
 		at, known := pos, false
 		if literal {
-			at, known = s.finder.find(pos), true
+			at, known = s.grams.find(text, pos), true
 		} else if d := s.machine(); d != nil {
 			at, known = d.find(text, pos)
 		}
@@ -170,7 +165,7 @@ func (s *scanner) next(text []byte, pos int, literal bool) (start, end int, ok b
 		start = max(start, pos) // a line that is searched in pieces
 		switch {
 		case literal:
-			ok = s.literals.exact || s.matches(text[start:end])
+			ok = s.grams.set.exact || s.matches(text[start:end])
 		case known && s.dfa.sure(text[start:at+1]):
 			ok = true
 		default:
@@ -197,11 +192,10 @@ func (s *scanner) matches(line []byte) bool {
 
 // machine returns the scanner's dfa, or nil if the expression needs too many states.
 func (s *scanner) machine() *dfa {
-	for (s.dfa == nil || s.dfa.full) && s.tried < len(s.programs) {
-		s.dfa = newDFA(s.programs[s.tried], s.tried > 0)
-		s.tried++
+	if s.dfa == nil {
+		s.dfa = newDFA(s.program)
 	}
-	if s.dfa == nil || s.dfa.full {
+	if s.dfa.full {
 		return nil
 	}
 	return s.dfa
