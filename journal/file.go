@@ -39,8 +39,7 @@ type fileReader struct {
 	good extent
 }
 
-// Records implements [Reader]. It reads one line at a time, and little of the file before the first
-// one that it yields.
+// Records implements [Reader]. It reads one line at a time.
 func (r *fileReader) Records(ctx context.Context, from int64) iter.Seq2[Record, error] {
 	return r.stream(ctx, r.file, r.good, from)
 }
@@ -240,8 +239,7 @@ func (f *fileLog) extent() (extent, error) {
 	return f.good, f.failure
 }
 
-// Records implements [Reader]. It reads one line at a time, and little of the file before the first
-// one that it yields.
+// Records implements [Reader]. It reads one line at a time.
 func (f *fileLog) Records(ctx context.Context, from int64) iter.Seq2[Record, error] {
 	good, err := f.extent()
 	return func(yield func(Record, error) bool) {

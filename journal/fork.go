@@ -65,7 +65,7 @@ func (d *Dir) copyAll(ctx context.Context, from, to string, n int64, edit func(*
 	return d.sys.syncDir(d.path)
 }
 
-// copyLines writes the first n lines of a journal to a file.
+// copyLines writes the first n records of a journal to a file. The last one ends its append.
 func (d *Dir) copyLines(ctx context.Context, source *fileReader, path string, n int64,
 	edit func(*Record) error) (err error) {
 	h, err := d.sys.open(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC)
@@ -77,17 +77,23 @@ func (d *Dir) copyLines(ctx context.Context, source *fileReader, path string, n 
 	in := newLines(io.NewSectionReader(source.file, 0, source.good.size))
 	for in.line < n {
 		text, err := in.good(ctx)
+		var read line
+		if err == nil {
+			read, err = in.decode(text)
+		}
 		if err != nil {
 			return source.errorf("%w", err)
 		}
-		line, err := in.copied(text, in.line == n, edit)
-		if errors.Is(err, ErrCorrupt) {
-			return source.errorf("%w", err)
+		if edit != nil {
+			if err := edit(&read.Record); err != nil {
+				return err
+			}
 		}
-		if err != nil {
-			return err
+		var b bytes.Buffer
+		if err := encodeLine(&b, in.line, read.Record, read.More && in.line < n); err != nil {
+			return fmt.Errorf("record %d (%s): %w", in.line, read.Kind, err)
 		}
-		if _, err := out.Write(line); err != nil {
+		if _, err := out.Write(b.Bytes()); err != nil {
 			return err
 		}
 	}
@@ -99,33 +105,6 @@ func (d *Dir) copyLines(ctx context.Context, source *fileReader, path string, n 
 		return err
 	}
 	return h.sync()
-}
-
-// copied returns the line read last for a copy of the journal. A line that does not change is
-// copied byte for byte. A line without a checksum gets one, and the last line of the copy ends its
-// append.
-func (l *lines) copied(text []byte, last bool, edit func(*Record) error) ([]byte, error) {
-	was, err := l.decode(text)
-	if err != nil {
-		return nil, err
-	}
-	r := was.Record
-	same := l.summed && !(last && was.More)
-	if edit != nil {
-		r.Data = bytes.Clone(r.Data) // edit may change and keep it
-		if err := edit(&r); err != nil {
-			return nil, err
-		}
-		same = same && r.Time.Equal(was.Time) && r.Kind == was.Kind && bytes.Equal(r.Data, was.Data)
-	}
-	if same {
-		return text, nil
-	}
-	var line bytes.Buffer
-	if err := encodeLine(&line, l.line, r, was.More && !last); err != nil {
-		return nil, fmt.Errorf("record %d (%s): %w", l.line, r.Kind, err)
-	}
-	return line.Bytes(), nil
 }
 
 // copyBlobs copies the blobs of a journal to another. They never change, so the two can share the

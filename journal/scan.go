@@ -166,21 +166,21 @@ func misnumbered(got, want int64) error {
 	return fmt.Errorf("the record is numbered %d, not %d", got, want)
 }
 
-// stream yields the records in the good part of a file, from a number on. It ends without an error
-// only if they are all there.
+// stream yields the records in the good part of a file, from a number on. It checks the lines
+// before, and ends without an error only if all are there.
 func stream(ctx context.Context, file io.ReaderAt, good extent, number int64) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
-		l := linesFrom(ctx, file, good, number)
+		l := newLines(io.NewSectionReader(file, 0, good.size))
 		for l.next < good.size {
 			text, err := l.good(ctx)
 			if err == nil && l.line < number {
 				continue
 			}
-			var r Record
+			var read line
 			if err == nil {
-				r, err = l.record(text)
+				read, err = l.decode(text)
 			}
-			if !yield(r, err) || err != nil {
+			if !yield(read.Record, err) || err != nil {
 				return
 			}
 		}
@@ -236,17 +236,7 @@ func (l *lines) good(ctx context.Context) ([]byte, error) {
 	return text, nil
 }
 
-// record decodes the line read last.
-func (l *lines) record(text []byte) (Record, error) {
-	read, err := l.decode(text)
-	if err != nil {
-		return Record{}, err
-	}
-	read.Data = bytes.Clone(read.Data)
-	return read.Record, nil
-}
-
-// decode decodes the line read last. The data is valid until the next line is read.
+// decode decodes the line read last.
 func (l *lines) decode(text []byte) (line, error) {
 	read, err := decodeLine(text)
 	if err == nil {
@@ -255,6 +245,7 @@ func (l *lines) decode(text []byte) (line, error) {
 	if err != nil {
 		return line{}, l.corrupt(err)
 	}
+	read.Data = bytes.Clone(read.Data)
 	return read, nil
 }
 
