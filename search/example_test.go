@@ -2,7 +2,6 @@ package search_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log"
 
@@ -66,17 +65,4 @@ func ExampleGlob() {
 	// Unordered output:
 	// net/serve.go 55
 	// main.go 43
-}
-
-// A pattern that is wrong is explained to whoever wrote it.
-func ExamplePatternError() {
-	_, err := search.Grep(context.Background(), project(), search.Query{Pattern: "serve(8080"})
-	var wrong *search.PatternError
-	if errors.As(err, &wrong) {
-		fmt.Println(wrong.Reason, "at", wrong.Offset)
-		fmt.Println(wrong.Advice)
-	}
-	// Output:
-	// this parenthesis is not closed at 5
-	// To find characters such as ( [ { . * + ? | ^ $ \ as they are, put a \ before each
 }

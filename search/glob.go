@@ -24,12 +24,14 @@ func glob(ctx context.Context, e env.Environment, pattern, dir string) (Listing,
 	}
 	look := looks(pattern)
 	pattern = look(pattern)
-	within := newGlobPattern(keepInElements(pattern))
+	within := keepInElements(pattern)
 	var batches [][]File
 	w := &walker{
-		env:    e,
-		enter:  func(rel string) bool { return mayContain(pattern, look(rel)) },
-		accept: func(in *folder, f env.Entry) bool { return within.match(look(in.prefix[in.base:]), look(f.Name)) },
+		env:   e,
+		enter: func(rel string) bool { return mayContain(pattern, look(rel)) },
+		accept: func(in *folder, f env.Entry) bool {
+			return doublestar.MatchUnvalidated(within, look(in.rel(f.Name)))
+		},
 	}
 	w.visitor = func() visitor {
 		return func(ctx context.Context, in *folder, files []env.Entry) (func() bool, int) {
@@ -54,52 +56,20 @@ func glob(ctx context.Context, e env.Environment, pattern, dir string) (Listing,
 	return found, context.Cause(ctx)
 }
 
-// newestFirst returns the files sorted by time, then by path. It moves each file once, because a
-// File is larger than what is compared.
+// newestFirst sorts files by time, then by path.
 func newestFirst(files []File) []File {
-	type key struct {
-		sec  int64
-		nsec int32
-		at   int32
-	}
-	keys := make([]key, len(files))
-	for i, f := range files {
-		keys[i] = key{f.ModTime.Unix(), int32(f.ModTime.Nanosecond()), int32(i)}
-	}
-	slices.SortFunc(keys, func(a, b key) int {
-		switch {
-		case a.sec != b.sec:
-			return cmp.Compare(b.sec, a.sec)
-		case a.nsec != b.nsec:
-			return cmp.Compare(b.nsec, a.nsec)
-		}
-		return strings.Compare(files[a.at].Path, files[b.at].Path)
+	slices.SortFunc(files, func(a, b File) int {
+		return cmp.Or(b.ModTime.Compare(a.ModTime), strings.Compare(a.Path, b.Path))
 	})
-	sorted := make([]File, len(files))
-	for i, k := range keys {
-		sorted[i] = files[k.at]
-	}
-	return sorted
+	return files
 }
 
 // listed describes files of a folder. It leaves out broken links and links to directories.
 func listed(ctx context.Context, e env.Environment, in *folder, files []env.Entry) (found []File, problems []problem) {
 	found = make([]File, 0, len(files))
 	prefix := shownDir(e.WorkDir(), in.prefix)
-	var all strings.Builder // of their paths, in one allocation
-	size := 0
 	for _, f := range files {
-		size += len(prefix) + len(f.Name)
-	}
-	all.Grow(size)
-	for _, f := range files {
-		all.WriteString(prefix)
-		all.WriteString(f.Name)
-	}
-	for rest := all.String(); len(files) > 0; files = files[1:] {
-		f := files[0]
-		name := rest[:len(prefix)+len(f.Name)]
-		rest = rest[len(name):]
+		name := prefix + f.Name
 		if f.Type == fs.ModeSymlink {
 			if info, err := e.Stat(ctx, in.abs(f.Name)); err == nil && info.Mode.IsRegular() {
 				found = append(found, File{name, info.Size, info.ModTime})
@@ -157,7 +127,7 @@ func mayContain(pattern, dir string) bool {
 
 // filter selects files by a Query's Glob. A nil one selects all.
 type filter struct {
-	pattern globPattern
+	pattern string
 	byName  bool
 	exclude bool
 	literal string // the pattern, which may be the name itself
@@ -175,7 +145,7 @@ func newFilter(glob string) (*filter, error) {
 	}
 	f := &filter{byName: !strings.Contains(glob, "/"), exclude: exclude, literal: glob, look: looks(glob)}
 	glob = f.look(glob)
-	f.pattern = newGlobPattern(keepInElements(relative(glob)))
+	f.pattern = keepInElements(relative(glob))
 	return f, nil
 }
 
@@ -185,10 +155,10 @@ func (f *filter) selects(in *folder, name, workDir string) bool {
 	case f == nil:
 		return true
 	case f.byName:
-		return (name == f.literal || f.pattern.match("", f.look(name))) != f.exclude
+		return (name == f.literal || doublestar.MatchUnvalidated(f.pattern, f.look(name))) != f.exclude
 	}
 	// People write both, and a pattern seldom matches the one that was not meant.
-	below, shown := f.look(in.prefix[in.base:]), f.look(shownDir(workDir, in.prefix))
-	match := f.pattern.match(below, f.look(name)) || f.pattern.match(shown, f.look(name))
+	match := doublestar.MatchUnvalidated(f.pattern, f.look(in.rel(name))) ||
+		doublestar.MatchUnvalidated(f.pattern, f.look(shownDir(workDir, in.prefix)+name))
 	return match != f.exclude
 }

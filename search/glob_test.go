@@ -1,23 +1,16 @@
 package search
 
 import (
-	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
-	"path"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
-	"github.com/bmatcuk/doublestar/v4"
 	gocmp "github.com/google/go-cmp/cmp"
-
-	"github.com/attractor-go/attractor/internal/seed"
 )
 
 func TestC9_Glob(t *testing.T) {
@@ -113,48 +106,5 @@ func TestC9_Errors(t *testing.T) {
 	must(t, os.Mkdir(filepath.Join(e.WorkDir(), "empty"), 0o755))
 	if l, err := Glob(context.Background(), e, "*", "empty"); err != nil || len(l.Files) != 0 {
 		t.Errorf("%v, %v", l, err)
-	}
-}
-
-// TestK10_PreparedPatterns compares patterns that need no backtracking with doublestar.
-func TestK10_PreparedPatterns(t *testing.T) {
-	simple := 0
-	for _, text := range []string{"**", "*", "*.go", "*_test.go", "**/*.go", "**/*", "**/a.go", "**/?.go", "**/[ab]*",
-		"**/*.{go,txt}", "**/a/*.go", "a/*.go", "**/*a*", `**/\*`, "**/**", "**a", "**/a**"} {
-		p := newGlobPattern(keepInElements(text))
-		if p.all || p.simple || p.byName {
-			simple++
-		}
-		for _, name := range []string{"a.go", "go", ".go", "b_test.go", "_test.go", "a/b.go", "a/b/a.go", "x/a/b.go",
-			"a", "*", "a/*", "ba", "x.txt", "\xff.go", "a/\xffa", "ä.go"} {
-			dir, base := path.Split(name)
-			if got, want := p.match(dir, base), doublestar.MatchUnvalidated(keepInElements(text), name); got != want {
-				t.Errorf("%s and %s: %v, want %v", text, name, got, want)
-			}
-		}
-	}
-	if simple < 9 {
-		t.Errorf("%d patterns need no backtracking", simple)
-	}
-}
-
-// TestK10_NewestFirst compares the order of a listing with that of a plain sort.
-func TestK10_NewestFirst(t *testing.T) {
-	rnd := seed.New(t)
-	times := []time.Time{{}, time.Unix(0, 0), time.Unix(-1, 5), time.Unix(1, 5), time.Unix(1, 6),
-		time.Date(3000, 1, 1, 0, 0, 0, 0, time.UTC)}
-	for range 100 {
-		files := make([]File, rnd.IntN(50))
-		for i := range files {
-			files[i] = File{Path: fmt.Sprintf("%c/%d", 'a'+rnd.IntN(3), i), ModTime: times[rnd.IntN(len(times))],
-				Size: int64(i)}
-		}
-		want := slices.Clone(files)
-		slices.SortFunc(want, func(a, b File) int {
-			return cmp.Or(b.ModTime.Compare(a.ModTime), strings.Compare(a.Path, b.Path))
-		})
-		if got := newestFirst(files); !slices.Equal(got, want) {
-			t.Fatalf("%v\nwant %v", got, want)
-		}
 	}
 }

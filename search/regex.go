@@ -12,23 +12,15 @@ import (
 	"github.com/attractor-go/attractor/internal/regex"
 )
 
-// PatternError reports what is wrong with a regular expression.
-type PatternError struct {
-	Pattern string
-	Offset  int // in bytes
-	Reason  string
-	Advice  string // a sentence that says what to do about it
+// badPattern returns the error of a regular expression: the reason, the position in bytes as that of a
+// character, the rest of the pattern from there, and a sentence that says what to do about it.
+func badPattern(pattern string, offset int, reason, advice string) error {
+	at := utf8.RuneCountInString(pattern[:offset]) + 1
+	here := strings.ReplaceAll(pattern[offset:], "\n", `\n`)
+	return fmt.Errorf("the regular expression is not valid: %s, at character %d, here: %s. %s", reason, at, here, advice)
 }
 
-// Error returns the reason, the position, the rest of the pattern from there, and the advice.
-func (e *PatternError) Error() string {
-	at := utf8.RuneCountInString(e.Pattern[:e.Offset]) + 1
-	here := strings.ReplaceAll(e.Pattern[e.Offset:], "\n", `\n`)
-	return fmt.Sprintf("the regular expression is not valid: %s, at character %d, here: %s. %s", e.Reason, at, here,
-		e.Advice)
-}
-
-// Values of PatternError.Advice.
+// What to do about a pattern that cannot be used.
 const (
 	adviseEscape  = `To find characters such as ( [ { . * + ? | ^ $ \ as they are, put a \ before each`
 	adviseLine    = "Search for the one of the lines that is rarest, with lines of context around it"
@@ -60,8 +52,8 @@ func compile(pattern string, ignoreCase bool) (*matcher, error) {
 	}
 	if mentions(tree, '\n') {
 		at := max(0, strings.Index(pattern, "\n"), strings.Index(pattern, `\n`))
-		return nil, &PatternError{pattern, at,
-			"lines are searched one by one, so a pattern cannot have a newline in it", adviseLine}
+		return nil, badPattern(pattern, at,
+			"lines are searched one by one, so a pattern cannot have a newline in it", adviseLine)
 	}
 	m := &matcher{grams: newGrams(requiredLiterals(tree)), keepCR: mentions(tree, '\r')}
 	if m.program, err = syntax.Compile(tree.Simplify()); err != nil {
@@ -81,15 +73,14 @@ func mentions(re *syntax.Regexp, r rune) bool {
 	return slices.ContainsFunc(re.Sub, func(sub *syntax.Regexp) bool { return mentions(sub, r) })
 }
 
-// patternError returns the PatternError for an error of the parser, or an error for a pattern that is
-// too large.
+// patternError returns the error for one of the parser, or for a pattern that is too large.
 func patternError(pattern string, err error) error {
 	if errors.Is(err, regex.ErrTooLarge) {
 		return fmt.Errorf("the regular expression cannot be used: %w", err)
 	}
 	var e *syntax.Error
 	if !errors.As(err, &e) {
-		return &PatternError{pattern, 0, err.Error(), adviseEscape}
+		return badPattern(pattern, 0, err.Error(), adviseEscape)
 	}
 	at := max(0, strings.Index(pattern, e.Expr))
 	reason, advice := e.Code.String(), adviseEscape
@@ -106,7 +97,7 @@ func patternError(pattern string, err error) error {
 	case e.Code == syntax.ErrInvalidEscape:
 		reason, advice = "this escape is not known (there are no backreferences)", `To find a \ itself, write \\`
 	}
-	return &PatternError{pattern, at, reason, advice}
+	return badPattern(pattern, at, reason, advice)
 }
 
 // unbalanced returns the offsets of the last parenthesis that is not closed and the first that was
