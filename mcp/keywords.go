@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"maps"
 	"math"
-	"regexp/syntax"
 	"slices"
 	"strconv"
 	"strings"
@@ -79,8 +78,11 @@ func (r *rewriter) types(s, out map[string]any) {
 	}
 }
 
-// maxText limits a description in a schema, in bytes.
-const maxText = 8 << 10
+// The limits of a description in a schema, and of a regular expression in it, in bytes.
+const (
+	maxText    = 8 << 10
+	maxPattern = 1 << 10
+)
 
 // annotations keeps what tells the model about the values.
 func (r *rewriter) annotations(s, out map[string]any) {
@@ -91,6 +93,9 @@ func (r *rewriter) annotations(s, out map[string]any) {
 		if text, ok := s[name].(string); ok && text != "" {
 			out[name] = sanitize.Text(texts.Cut(text, maxText, "..."))
 		}
+	}
+	if pattern, ok := s["pattern"].(string); ok && len(pattern) <= maxPattern { // Go's syntax is another one
+		out["description"] = strings.TrimSpace(describe(out) + " Pattern: " + sanitize.Text(pattern))
 	}
 	if value, ok := s["default"]; ok && len(encoded(value)) <= maxText {
 		out["default"] = value
@@ -157,49 +162,19 @@ func (r *rewriter) numbers(s, out map[string]any) {
 			}
 		}
 	}
-	// of draft 4
-	for limit, exclusive := range map[string]string{"minimum": "exclusiveMinimum", "maximum": "exclusiveMaximum"} {
-		if s[exclusive] == true && out[limit] != nil {
-			out[exclusive] = out[limit]
-			delete(out, limit)
-		}
-	}
-	for _, name := range []string{"minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties",
-		"multipleOf"} {
+	for _, name := range []string{"minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties"} {
 		n, ok := s[name].(json.Number)
 		if !ok {
 			continue
 		}
 		whole, err := strconv.ParseFloat(n.String(), 64)
-		if err == nil && whole == float64(int32(whole)) && whole >= 0 && (name != "multipleOf" || whole > 0) {
+		if err == nil && whole == float64(int32(whole)) && whole >= 0 {
 			out[name] = int32(whole)
 		}
-	}
-	if pattern, ok := s["pattern"].(string); ok && samePattern(pattern) {
-		out["pattern"] = pattern
 	}
 	if s["uniqueItems"] == true {
 		out["uniqueItems"] = true
 	}
-}
-
-// samePattern reports whether a regular expression means the same in Go and in JavaScript, as far
-// as that is easy to see.
-func samePattern(pattern string) bool {
-	const longest = 1 << 10
-	if len(pattern) > longest {
-		return false
-	}
-	for _, other := range []string{`\s`, `\A`, `\z`, `\Q`, `\C`, `\p`, `\P`, `\x`, `\a`, `\0`, `[:`, `(?`} {
-		if strings.Contains(strings.ReplaceAll(pattern, `(?:`, `(`), other) {
-			return false
-		}
-	}
-	if strings.Contains(pattern, `\S`) && strings.Contains(pattern, `[^`) { // in Go it matches more
-		return false
-	}
-	_, err := syntax.Parse(pattern, syntax.Perl)
-	return err == nil
 }
 
 // object keeps the keywords of objects.
@@ -215,9 +190,6 @@ func (r *rewriter) object(s, out map[string]any, depth int) {
 		if !validProperty(name) {
 			hidden, open = append(hidden, strconv.Quote(sanitize.Text(name))), true
 			continue
-		}
-		if old, ok := p.(map[string]any); ok && old["required"] == true { // of draft 3
-			required = append(required, name)
 		}
 		properties[name] = r.rewrite(p, depth+1)
 	}
