@@ -33,8 +33,8 @@ type Agent struct {
 	Resumes bool
 	// Dirs says that sessions can have additional directories.
 	Dirs bool
-	// RemoteServers lists the types of remote MCP servers that sessions can use: http, sse.
-	RemoteServers []string
+	// RemoteServers says that sessions can use MCP servers that speak streamable HTTP.
+	RemoteServers bool
 
 	// Auth lists the ways to authenticate, and Authenticate takes one. An error of Open with
 	// [CodeAuthRequired] tells the editor that it needs one.
@@ -215,10 +215,6 @@ func (s *server) capabilities() any {
 			sessions[name] = empty{}
 		}
 	}
-	remote := map[string]bool{}
-	for _, kind := range s.RemoteServers {
-		remote[kind] = true
-	}
 	methods := s.Auth
 	if methods == nil {
 		methods = []AuthMethod{}
@@ -229,7 +225,7 @@ func (s *server) capabilities() any {
 		"agentCapabilities": map[string]any{
 			"loadSession":         s.Resumes,
 			"promptCapabilities":  map[string]bool{"image": true, "audio": false, "embeddedContext": true},
-			"mcpCapabilities":     map[string]bool{"http": remote["http"], "sse": remote["sse"]},
+			"mcpCapabilities":     map[string]bool{"http": s.RemoteServers, "sse": false},
 			"sessionCapabilities": sessions,
 		},
 		"authMethods": methods,

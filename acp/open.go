@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"path/filepath"
-	"slices"
 )
 
 // openRequested returns the work of the requests that open a session.
@@ -99,7 +98,7 @@ func (s *server) checkServer(d *Server) error {
 		return Errorf(CodeInvalidParams, "the MCP server %q has no command", name)
 	case d.Type == "stdio":
 		return nil
-	case !slices.Contains(s.RemoteServers, d.Type):
+	case d.Type != "http" || !s.RemoteServers:
 		return Errorf(CodeInvalidParams, "the MCP server %q has the type %q, which this agent does not support",
 			name, shortened(d.Type, 100))
 	case d.URL == "":

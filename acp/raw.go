@@ -3,6 +3,8 @@ package acp
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
+	"slices"
 	"unicode/utf8"
 )
 
@@ -11,52 +13,28 @@ import (
 const maxDepth = 64
 
 // rawOf returns JSON of models and tools in a form that every editor can read: without numbers and
-// characters that only some can. It returns nil for what is no JSON, too deep, or longer than most
-// bytes.
+// characters that only some can. It returns nil for what is no JSON, too deep, longer than most bytes,
+// or has a number that is too large.
 func rawOf(data json.RawMessage, most int) json.RawMessage {
-	if len(data) > most || !json.Valid(data) {
-		return nil
-	}
-	dec := json.NewDecoder(bytes.NewReader(data))
-	dec.UseNumber()
 	var value any
-	r := rewriter{odd: !utf8.Valid(data) || bytes.Contains(data, []byte(`\u`))}
-	if dec.Decode(&value) != nil {
+	if len(data) > most || json.Unmarshal(data, &value) != nil || deeper(value, maxDepth) {
 		return nil
 	}
-	switch value = r.value(value, 0); {
-	case r.deep:
-		return nil
-	case !r.odd:
+	if utf8.Valid(data) && !bytes.Contains(data, []byte(`\u`)) {
 		return data
 	}
-	encoded, _ := json.Marshal(value) // cannot fail: it was decoded from JSON
+	encoded, _ := json.Marshal(value) // half a character has become U+FFFD; it cannot fail
 	return encoded
 }
 
-// rewriter replaces what some editors cannot read.
-type rewriter struct {
-	odd  bool // something has to be replaced, such as half a character, which the decoder has replaced by U+FFFD
-	deep bool // the value is nested too deeply
-}
-
-// value returns a value with texts for the numbers that are too large.
-func (r *rewriter) value(value any, depth int) any {
-	r.deep = r.deep || depth > maxDepth
+// deeper reports whether a value is nested deeper than a number of levels.
+func deeper(value any, levels int) bool {
+	below := func(member any) bool { return deeper(member, levels-1) }
 	switch v := value.(type) {
 	case map[string]any:
-		for name, member := range v {
-			v[name] = r.value(member, depth+1)
-		}
+		return levels == 0 || slices.ContainsFunc(slices.Collect(maps.Values(v)), below)
 	case []any:
-		for i, member := range v {
-			v[i] = r.value(member, depth+1)
-		}
-	case json.Number:
-		if _, err := v.Float64(); err != nil {
-			r.odd = true
-			return v.String()
-		}
+		return levels == 0 || slices.ContainsFunc(v, below)
 	}
-	return value
+	return false
 }

@@ -82,7 +82,7 @@ func TestN1_RawInput(t *testing.T) {
 		`{"b":1,"a":[true,null,"ä"]}`: `{"b":1,"a":[true,null,"ä"]}`,
 		`{"b":"x\ud800y"}`:            "{\"b\":\"x\ufffdy\"}",
 		"{\"b\":\"\xff\"}":            "{\"b\":\"\ufffd\"}",
-		`{"b":[1e999,2]}`:             `{"b":["1e999",2]}`,
+		`{"b":[1e999,2]}`:             ``,
 		`{"b":`:                       "",
 		strings.Repeat("[", 200) + strings.Repeat("]", 200): "",
 		`"` + strings.Repeat("x", maxInput) + `"`:           "",

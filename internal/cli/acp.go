@@ -145,7 +145,7 @@ const keyMethod = "environment"
 // agent returns what the editor can run.
 func (e *editor) agent() *acp.Agent {
 	a := &acp.Agent{Name: "attractor", Title: "Attractor", Version: version.Program(), Open: e.open, Dirs: true,
-		RemoteServers: []string{"http"},
+		RemoteServers: true,
 		Auth: []acp.AuthMethod{{ID: keyMethod, Name: "API key in the environment",
 			Description: "Set " + texts.Or(providers.Variables()) +
 				" in the environment of the agent, in the editor's settings, and restart it."}},

@@ -3,7 +3,6 @@ package masked
 import (
 	"context"
 	"iter"
-	"sync/atomic"
 
 	"github.com/attractor-go/attractor/agent"
 	"github.com/attractor-go/attractor/llm"
@@ -77,12 +76,10 @@ func Prompt(ctx context.Context, m *secret.Masker, o agent.Options) string {
 // Provider returns a middleware for a [llm.Client] that masks the system prompt and the errors of
 // providers. It should be the outermost.
 func Provider(m *secret.Masker) llm.Middleware {
-	// the first part of the last system prompt without a secret, which most requests have again
-	var clean atomic.Pointer[llm.Part]
 	return func(next llm.Handler) llm.Handler {
 		return func(ctx context.Context, req *llm.Request) iter.Seq2[llm.StreamEvent, error] {
 			return func(yield func(llm.StreamEvent, error) bool) {
-				for ev, err := range next(ctx, maskSystem(m, req, &clean)) {
+				for ev, err := range next(ctx, maskSystem(m, req)) {
 					if err != nil {
 						err = maskFailure(m, err)
 					}
@@ -95,21 +92,14 @@ func Provider(m *secret.Masker) llm.Middleware {
 	}
 }
 
-// maskSystem returns a request whose system prompt has no secrets. clean holds the first part of
-// one that had none.
-func maskSystem(m *secret.Masker, req *llm.Request, clean *atomic.Pointer[llm.Part]) *llm.Request {
+// maskSystem returns a request whose system prompt has no secrets.
+func maskSystem(m *secret.Masker, req *llm.Request) *llm.Request {
 	n := 0
 	for n < len(req.Messages) && (req.Messages[n].Role == llm.RoleSystem || req.Messages[n].Role == llm.RoleDeveloper) {
 		n++
 	}
-	if n == 0 || n == 1 && len(req.Messages[0].Parts) == 1 && &req.Messages[0].Parts[0] == clean.Load() {
-		return req
-	}
 	system, changed := fieldsOf(m, req.Messages[:n:n])
 	if !changed {
-		if len(req.Messages[0].Parts) > 0 {
-			clean.Store(&req.Messages[0].Parts[0])
-		}
 		return req
 	}
 	masked := *req
