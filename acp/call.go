@@ -66,7 +66,9 @@ func (v *view) asked(p *Permission) callUpdate {
 	u := v.shownCall(p.AgentID, p.Call.Name, json.RawMessage(p.Call.Args), &p.Access)
 	u.ID, u.Status, u.Kind = c.id, "pending", "tool_call"
 	u.Title = sanitize.Blanks(u.Title)
-	u.Content = append(intended(cmp.Or(p.Dir, v.dir), json.RawMessage(p.Call.Args)), u.Content...)
+	for _, change := range p.Changes {
+		u.Content = append(u.Content, diffsOf(change)...)
+	}
 	if !known {
 		c.shown = u
 		v.update(u)

@@ -41,8 +41,9 @@ func (c *Client) Changed() { c.session.changed() }
 type Permission struct {
 	Call    llm.ToolCall
 	Access  tool.Access
-	Dir     string // the working directory of the call; empty means the session's
 	AgentID string // a subagent's id; empty for the session's own calls
+	// Changes are what the call would do to files, with diffs.
+	Changes []tool.Change
 	// Text says what else the person should know. Markdown is shown as such.
 	Text, Markdown string
 	// Options lists the answers that the person can choose.
@@ -114,7 +115,7 @@ func (c *Client) Confirm(ctx context.Context, name, text string) (bool, error) {
 // Approve asks a person about a call: once yes or no. It is for [agent.Hooks].Approve of programs
 // that have no rules.
 func (c *Client) Approve(ctx context.Context, req tool.Request) (tool.Decision, error) {
-	id, err := c.Ask(ctx, Permission{Call: req.Call, Access: req.Access, Dir: req.Dir, AgentID: req.AgentID,
+	id, err := c.Ask(ctx, Permission{Call: req.Call, Access: req.Access, AgentID: req.AgentID,
 		Options: []PermissionOption{{"yes", "Allow", AllowOnce}, {"no", "Reject", RejectOnce}}})
 	switch {
 	case ctx.Err() != nil:

@@ -1,13 +1,9 @@
 package acp
 
 import (
-	"cmp"
-	"encoding/json"
-	"path/filepath"
 	"strconv"
 	"strings"
 
-	"github.com/attractor-go/attractor/patch"
 	"github.com/attractor-go/attractor/tool"
 )
 
@@ -86,51 +82,4 @@ func newStart(header string) int {
 	number, _, _ = strings.Cut(number, ",")
 	n, _ := strconv.Atoi(number) // 0 if it is none
 	return n
-}
-
-// intended returns the diffs that a call in a directory would make, as far as its arguments say.
-func intended(dir string, args json.RawMessage) (content []callContent) {
-	var a struct {
-		File    string  `json:"file_path"`
-		Old     *string `json:"old_string"`
-		New     *string `json:"new_string"`
-		Content *string `json:"content"`
-		Patch   string  `json:"patch"`
-		Input   string  `json:"input"`
-	}
-	if len(args) > maxInput || json.Unmarshal(args, &a) != nil {
-		return nil
-	}
-	switch {
-	case a.File != "" && a.Old != nil && a.New != nil:
-		content = []callContent{{Type: "diff", Path: a.File, Old: a.Old, New: a.New}}
-	case a.File != "" && a.Content != nil:
-		content = []callContent{{Type: "diff", Path: a.File, New: a.Content}}
-	default:
-		content = diffsOfPatch(cmp.Or(a.Patch, a.Input))
-	}
-	for i := range content {
-		if !filepath.IsAbs(content[i].Path) {
-			content[i].Path = filepath.Join(dir, content[i].Path)
-		}
-	}
-	return content
-}
-
-// diffsOfPatch returns the diffs of a patch, or nil if the text is no patch.
-func diffsOfPatch(text string) (content []callContent) {
-	ops, err := patch.Parse(text)
-	if err != nil {
-		return nil
-	}
-	for _, op := range ops {
-		if op.Kind == patch.Add {
-			content = append(content, callContent{Type: "diff", Path: op.Path, New: &op.Content})
-		}
-		for _, h := range op.Hunks {
-			old, now := h.Texts()
-			content = append(content, callContent{Type: "diff", Path: op.Path, Old: &old, New: &now})
-		}
-	}
-	return content
 }

@@ -137,8 +137,8 @@ func (e *editor) asker(client *acp.Client) permit.Asker {
 
 // permissionFor returns what the editor shows of a question.
 func permissionFor(q permit.Question) acp.Permission {
-	p := acp.Permission{Call: q.Call, Access: q.Access, Dir: q.Dir, AgentID: q.AgentID, Text: render.Question(q),
-		Markdown: q.Plan}
+	p := acp.Permission{Call: q.Call, Access: q.Access, AgentID: q.AgentID, Changes: q.Changes,
+		Text: render.Question(q), Markdown: q.Plan}
 	allow := acp.PermissionOption{ID: optionAllow, Name: "Allow once", Kind: acp.AllowOnce}
 	reject := acp.PermissionOption{ID: optionReject, Name: "Reject", Kind: acp.RejectOnce}
 	switch {
