@@ -150,7 +150,7 @@ var rooms = map[string][]string{
 		"github.com/klauspost/compress/zstd", "github.com/rogpeppe/go-internal/diff", "golang.org/x/sys/..."},
 	"agent/stepstream": {"agent", "llm"},
 	"check":            {"agent", "checkpoint", "env", "env/capture", "llm", "sanitize", "tool"},
-	"acp":              {"agent", "env", "internal/textfile", "internal/texts", "llm", "patch", "sanitize", "tool", "tool/coding"},
+	"acp":              {"agent", "env", "internal/textfile", "internal/texts", "llm", "sanitize", "tool", "tool/coding"},
 	"server": {root, "agent", "env/sandbox", "internal/atomicfile", "internal/filelock", "internal/protocol", "internal/render",
 		"internal/texts", "internal/webguard", "journal", "llm", "permit", "secret/...", "sessions", "web", "github.com/google/uuid",
 		"github.com/google/jsonschema-go/jsonschema", "tool"},

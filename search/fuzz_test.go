@@ -112,7 +112,7 @@ func FuzzC9_Glob(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if pattern != "" && pattern[0] != '!' {
+		if pattern != "" && pattern[0] != '!' && filter.broken == nil {
 			exclude, err := newFilter("!" + pattern)
 			if err != nil || exclude.selects(in, base, "/") == filter.selects(in, base, "/") {
 				t.Errorf("!%s selects what %s selects: %q (%v)", pattern, pattern, name, err)

@@ -19,19 +19,15 @@ func glob(ctx context.Context, e env.Environment, pattern, dir string) (Listing,
 	ctx, cancel := limited(ctx)
 	defer cancel()
 	root, pattern := splitGlob(e, pattern, dir)
-	if !validGlob(pattern) {
-		return Listing{}, errBadGlob(pattern)
+	wanted, err := newGlobs(pattern)
+	if err != nil {
+		return Listing{}, err
 	}
-	look := looks(pattern)
-	pattern = look(pattern)
-	within := keepInElements(pattern)
 	var batches [][]File
 	w := &walker{
-		env:   e,
-		enter: func(rel string) bool { return mayContain(pattern, look(rel)) },
-		accept: func(in *folder, f env.Entry) bool {
-			return doublestar.MatchUnvalidated(within, look(in.rel(f.Name)))
-		},
+		env:    e,
+		enter:  wanted.mayContain,
+		accept: func(in *folder, f env.Entry) bool { return wanted.match(in.rel(f.Name)) },
 	}
 	w.visitor = func() visitor {
 		return func(ctx context.Context, in *folder, files []env.Entry) (func() bool, int) {
@@ -49,9 +45,12 @@ func glob(ctx context.Context, e env.Environment, pattern, dir string) (Listing,
 		return Listing{}, err
 	}
 	found := Listing{Files: newestFirst(slices.Concat(batches...)), Unreadable: w.unreadable.list()}
-	if outOfTime(ctx) {
+	switch {
+	case outOfTime(ctx):
 		found.Stopped = true
 		return found, nil
+	case len(found.Files) == 0 && wanted.broken != nil:
+		return Listing{}, wanted.broken
 	}
 	return found, context.Cause(ctx)
 }
@@ -127,11 +126,9 @@ func mayContain(pattern, dir string) bool {
 
 // filter selects files by a Query's Glob. A nil one selects all.
 type filter struct {
-	pattern string
+	globs
 	byName  bool
 	exclude bool
-	literal string // the pattern, which may be the name itself
-	look    func(string) string
 }
 
 // newFilter returns the filter for a Query's Glob.
@@ -140,13 +137,14 @@ func newFilter(glob string) (*filter, error) {
 		return nil, nil
 	}
 	glob, exclude := strings.CutPrefix(glob, "!")
-	if !validGlob(glob) {
-		return nil, errBadGlob(glob)
+	wanted, err := newGlobs(strings.TrimPrefix(strings.TrimPrefix(glob, "./"), "/"))
+	if exclude && err == nil {
+		err = wanted.broken
 	}
-	f := &filter{byName: !strings.Contains(glob, "/"), exclude: exclude, literal: glob, look: looks(glob)}
-	glob = f.look(glob)
-	f.pattern = keepInElements(relative(glob))
-	return f, nil
+	if err != nil {
+		return nil, err
+	}
+	return &filter{globs: wanted, byName: !strings.Contains(glob, "/"), exclude: exclude}, nil
 }
 
 // selects reports whether the filter selects a file.
@@ -155,10 +153,8 @@ func (f *filter) selects(in *folder, name, workDir string) bool {
 	case f == nil:
 		return true
 	case f.byName:
-		return (name == f.literal || doublestar.MatchUnvalidated(f.pattern, f.look(name))) != f.exclude
+		return f.match(name) != f.exclude
 	}
 	// People write both, and a pattern seldom matches the one that was not meant.
-	match := doublestar.MatchUnvalidated(f.pattern, f.look(in.rel(name))) ||
-		doublestar.MatchUnvalidated(f.pattern, f.look(shownDir(workDir, in.prefix)+name))
-	return match != f.exclude
+	return (f.match(in.rel(name)) || f.match(shownDir(workDir, in.prefix)+name)) != f.exclude
 }

@@ -108,3 +108,31 @@ func TestC9_Errors(t *testing.T) {
 		t.Errorf("%v, %v", l, err)
 	}
 }
+
+// TestU6_ElementsThatAreNames: each element can be a name, also behind stars and beside patterns.
+func TestU6_ElementsThatAreNames(t *testing.T) {
+	e := plant(t, map[string]string{"app/[id]/page.tsx": "x", "app/i/page.tsx": "x", "app/[id]/[a-b]/c.ts": "x",
+		"app/[id]/b/c.ts": "x", "app/{x,y}.go": "x", "[": "x"})
+	for pattern, want := range map[string][]string{
+		"**/[id]/page.tsx":    {"app/[id]/page.tsx", "app/i/page.tsx"},
+		"app/[id]/[a-b]/*.ts": {"app/[id]/[a-b]/c.ts", "app/[id]/b/c.ts"},
+		"app/{x,y}.go":        {"app/{x,y}.go"},
+		"[":                   {"["},
+	} {
+		l, err := Glob(context.Background(), e, pattern, "")
+		must(t, err)
+		var got []string
+		for _, f := range l.Files {
+			got = append(got, f.Path)
+		}
+		slices.Sort(got)
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: %q, want %q", pattern, got, want)
+		}
+		r, err := Grep(context.Background(), e, Query{Pattern: "x", Glob: pattern})
+		must(t, err)
+		if len(r.Files) != len(want) {
+			t.Errorf("%s selects %d files, want %d", pattern, len(r.Files), len(want))
+		}
+	}
+}

@@ -66,6 +66,9 @@ func (g *grepper) tree(ctx context.Context, root string) error {
 	}
 	err = w.walk(ctx, root)
 	g.result.Unreadable = w.unreadable.list()
+	if err == nil && filter != nil && g.result.Searched+g.result.Binary == 0 {
+		err = filter.broken
+	}
 	return err
 }
 

@@ -3,6 +3,8 @@ package search
 import (
 	"context"
 
+	"golang.org/x/text/unicode/norm"
+
 	"github.com/attractor-go/attractor/env"
 )
 
@@ -17,7 +19,9 @@ type Searcher interface {
 // also selects the files that it names literally, such as app/[id]/*.tsx, and names that are equal
 // to it to the eye.
 func Grep(ctx context.Context, e env.Environment, q Query) (Result, error) {
-	q = q.prepared(ctx, e)
+	if BothForms(q.Pattern) {
+		q.Pattern = "(?:" + norm.NFC.String(q.Pattern) + "|" + norm.NFD.String(q.Pattern) + ")"
+	}
 	if s, done := searcher(ctx, e, "grep", q.Path); s != nil {
 		result, err := s.Grep(ctx, q)
 		done(err)
@@ -33,23 +37,6 @@ func Grep(ctx context.Context, e env.Environment, q Query) (Result, error) {
 // app/[id]/page.tsx, and it matches names that are equal to the eye: in another Unicode normal
 // form, or with other spaces or quotes.
 func Glob(ctx context.Context, e env.Environment, pattern, dir string) (Listing, error) {
-	literal := literalGlob(ctx, e, pattern, dir)
-	switch {
-	case literal == "":
-		return globOnce(ctx, e, pattern, dir)
-	case !validGlob(pattern):
-		return globOnce(ctx, e, literal, dir)
-	}
-	named, err := globOnce(ctx, e, literal, dir)
-	if err != nil {
-		return Listing{}, err
-	}
-	matching, err := globOnce(ctx, e, pattern, dir)
-	return joined(matching, named), err
-}
-
-// globOnce lists the files that match a pattern as it is.
-func globOnce(ctx context.Context, e env.Environment, pattern, dir string) (Listing, error) {
 	if s, done := searcher(ctx, e, "glob", dir); s != nil {
 		listing, err := s.Glob(ctx, pattern, dir)
 		done(err)
