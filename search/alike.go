@@ -14,8 +14,7 @@ import (
 // globs holds what a glob pattern can mean: each of its elements can also be the literal name of an
 // entry, such as [id] in app/[id]/page.tsx, and names that are equal to the eye are equal.
 type globs struct {
-	patterns []string // no class in them matches a slash
-	dirs     []string // the same patterns for mayContain
+	patterns []string
 	look     func(string) string
 	broken   error // of a pattern that is not valid, so that something can only have its name
 }
@@ -28,8 +27,7 @@ func newGlobs(pattern string) (g globs, err error) {
 	}
 	for _, meaning := range meanings(pattern) {
 		if validGlob(meaning) {
-			meaning = g.look(meaning)
-			g.patterns, g.dirs = append(g.patterns, keepInElements(meaning)), append(g.dirs, meaning)
+			g.patterns = append(g.patterns, g.look(meaning))
 		}
 	}
 	if !validGlob(pattern) {
@@ -50,7 +48,7 @@ func (g *globs) match(name string) bool {
 // mayContain reports whether there may be such paths below a directory.
 func (g *globs) mayContain(dir string) bool {
 	dir = g.look(dir)
-	return slices.ContainsFunc(g.dirs, func(p string) bool { return mayContain(p, dir) })
+	return slices.ContainsFunc(g.patterns, func(p string) bool { return mayContain(p, dir) })
 }
 
 const (

@@ -118,19 +118,9 @@ func FuzzC9_Glob(f *testing.F) {
 				t.Errorf("!%s selects what %s selects: %q (%v)", pattern, pattern, name, err)
 			}
 		}
-		if !doublestar.ValidatePattern(pattern) {
-			return
-		}
-		within := keepInElements(pattern)
-		if !doublestar.ValidatePattern(within) {
-			t.Errorf("%q is valid, %q is not", pattern, within)
-		}
-		loose := doublestar.MatchUnvalidated(pattern, name)
-		if tight := doublestar.MatchUnvalidated(within, name); tight && !loose || loose && !tight &&
-			!(strings.Contains(pattern, "[") && strings.Contains(name, "/")) {
-			t.Errorf("%q and %q, written as %q: %v and %v", pattern, name, within, loose, tight)
-		}
-		if !loose {
+		// in doublestar, a class may match a slash, for which no directory is entered
+		if !doublestar.ValidatePattern(pattern) || strings.Contains(pattern, "[") ||
+			!doublestar.MatchUnvalidated(pattern, name) {
 			return
 		}
 		for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
