@@ -128,9 +128,6 @@ func (m *matcher) relevant(text string, at int) bool {
 	return false
 }
 
-// mayBeHex reports whether a byte is a hexadecimal digit, or begins the escape of one.
-func mayBeHex(c byte) bool { return isDigit(c) || 'a' <= c|0x20 && c|0x20 <= 'f' || c == '\\' }
-
 // escaped looks for patterns whose first escape of its kind is at an offset of text. tried is the
 // offset behind the last one.
 func (s *scanner) escaped(at int, tried *int) {

@@ -11,22 +11,6 @@ import "encoding/binary"
 // behind it.
 type filter struct {
 	first, second [1 << 16]uint16
-	windows       windows // the four known bytes of places
-}
-
-// windows is a set of four bytes each, by their hash. It may have others too.
-type windows [1 << windowBits / 64]uint64
-
-const windowBits = 16
-
-func (w *windows) add(bytes uint32) {
-	at := bytes * 0x85EBCA6B >> (32 - windowBits)
-	w[at/64] |= 1 << (at % 64)
-}
-
-func (w *windows) has(bytes uint32) bool {
-	at := bytes * 0x85EBCA6B >> (32 - windowBits)
-	return w[at/64]>>(at%64)&1 != 0
 }
 
 // The buckets. Four known bytes have one by their hash. Pairs with an unknown byte have buckets of
@@ -47,14 +31,6 @@ func hashBucket(bytes uint32) uint16 {
 func (f *filter) addWindow(bytes uint32) {
 	f.first[bytes&0xffff] |= hashBucket(bytes)
 	f.second[bytes>>16] |= hashBucket(bytes)
-	f.windows.add(bytes)
-}
-
-// excludes reports whether no secret begins near a place although its pairs have a bucket in
-// common.
-func (f *filter) excludes(text []byte, place int) bool {
-	bytes := binary.LittleEndian.Uint32(text[place:])
-	return f.first[uint16(bytes)]&f.second[bytes>>16]&(1<<bucketHash-1) == 0 && !f.windows.has(bytes)
 }
 
 // span counts the bytes of a secret that the filter knows, and reach limits how far before or

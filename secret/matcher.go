@@ -13,14 +13,12 @@ type matcher struct {
 	patterns []pattern             // sorted by text
 	longest  int                   // the length of the longest pattern
 	pairs    pairs                 // the bytes with which patterns begin, two each
-	starts   windows               // the first four bytes of patterns
 	has      [256]bool             // the bytes that a pattern has
 	wide     bool                  // a pattern has bytes beyond ASCII
 	index    map[uint32]neighbours // by the first four bytes
 
 	heads  [256][]head // of the formats, by their first byte
 	all    pairs       // the bytes with which patterns and heads begin
-	simple [256]bool   // the bytes that, after a backslash, make an escape that no pattern can have
 	filter func() *filter
 	clean  clean
 	steps  *int // counts the characters that are looked at, for tests; nil does not
@@ -70,7 +68,6 @@ func newMatcher(formats bool, values []value) *matcher {
 		m.longest = max(m.longest, len(p.text))
 		m.pairs.add(p.text)
 		m.all.add(p.text)
-		m.starts.add(load4(p.text))
 		for _, c := range []byte(p.text) {
 			m.has[c] = true
 			m.wide = m.wide || c >= 0x80
@@ -93,10 +90,6 @@ func newMatcher(formats bool, values []value) *matcher {
 				m.all.add(h.text)
 			}
 		}
-	}
-	for c := range m.simple {
-		i := strings.IndexByte(jsonEscapes, byte(c))
-		m.simple[c] = i < 0 && c != 'u' || i >= 0 && c != '\\' && !m.has[jsonEscaped[i]]
 	}
 	m.filter = sync.OnceValue(func() *filter { return newFilter(m.patterns, &m.heads) })
 	return m

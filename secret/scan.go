@@ -80,9 +80,6 @@ func (s *scanner) candidates() {
 			if place+8 > n {
 				break
 			}
-			if f.excludes(bytes, place) {
-				continue
-			}
 			at = s.between(max(at, place-reach-1), place+reach+1) // 1 for the first byte of a pattern with a lead
 		}
 		at = max(at, n-2*span-1)
@@ -102,7 +99,7 @@ func (s *scanner) between(from, to int) int {
 
 // candidate looks for what may begin at an offset.
 func (s *scanner) candidate(at int) {
-	if s.pairs.has(s.text, at) && (at+4 > len(s.text) || s.starts.has(load4(s.text[at:]))) {
+	if s.pairs.has(s.text, at) {
 		s.plain(at)
 	}
 	for _, h := range s.matcher.heads[s.text[at]] {
@@ -116,15 +113,9 @@ func (s *scanner) candidate(at int) {
 
 // escapes looks for patterns that have escapes in them.
 func (s *scanner) escapes() {
-	tried := 0
-	for at := indexFrom(s.text, '%', 0); at < len(s.text); at = indexFrom(s.text, '%', at+1) {
-		if at+2 >= len(s.text) || mayBeHex(s.text[at+1]) && mayBeHex(s.text[at+2]) {
-			s.escaped(at, &tried)
-		}
-	}
-	tried = 0
-	for at := indexFrom(s.text, '\\', 0); at < len(s.text); at = indexFrom(s.text, '\\', at+1) {
-		if at+2 >= len(s.text) || !s.simple[s.text[at+1]] {
+	for _, c := range []byte{'%', '\\'} {
+		tried := 0
+		for at := indexFrom(s.text, c, 0); at < len(s.text); at = indexFrom(s.text, c, at+1) {
 			s.escaped(at, &tried)
 		}
 	}
