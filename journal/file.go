@@ -1,7 +1,6 @@
 package journal
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -98,12 +97,10 @@ func (f *fileLog) Append(ctx context.Context, next int64, records ...Record) err
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	b := batches.Get().(*bytes.Buffer)
-	defer freeBatch(b)
-	if err := encodeBatch(b, next, records); err != nil {
+	batch, err := encodeBatch(next, records)
+	if err != nil {
 		return err
 	}
-	batch := b.Bytes()
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	switch {

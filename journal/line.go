@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"strconv"
-	"sync"
 )
 
 // deepest holds the depth that encoding/json can read. In its line, a body is one level deeper than
@@ -51,33 +50,20 @@ func ParseLine(text []byte) (r Record, more bool, err error) {
 	return l.Record, l.More, nil
 }
 
-// batches holds buffers for the lines of an Append, of at most mostBatch bytes.
-var batches = sync.Pool{New: func() any { return new(bytes.Buffer) }}
-
-const mostBatch = 64 << 10
-
-// freeBatch makes a buffer from batches available again.
-func freeBatch(b *bytes.Buffer) {
-	if b.Cap() <= mostBatch {
-		b.Reset()
-		batches.Put(b)
-	}
-}
-
-// encodeBatch appends the lines of one Append to b.
-func encodeBatch(b *bytes.Buffer, next int64, records []Record) error {
+// encodeBatch returns the lines of one Append.
+func encodeBatch(next int64, records []Record) ([]byte, error) {
 	const around = 256 // what a line has around its data
 	size := 0
 	for _, r := range records {
 		size += len(r.Data) + around
 	}
-	b.Grow(size)
+	b := bytes.NewBuffer(make([]byte, 0, size))
 	for i, r := range records {
 		if err := encodeLine(b, next+int64(i), r, i < len(records)-1); err != nil {
-			return fmt.Errorf("journal: record %d (%s): %w", next+int64(i), r.Kind, err)
+			return nil, fmt.Errorf("journal: record %d (%s): %w", next+int64(i), r.Kind, err)
 		}
 	}
-	return nil
+	return b.Bytes(), nil
 }
 
 func encodeLine(b *bytes.Buffer, n int64, r Record, more bool) error {
