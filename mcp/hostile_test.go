@@ -28,15 +28,8 @@ const manyQuestions = 200
 // raw is a server made of lines, which does to the other side what a call says, or one that reads
 // nothing more once it has started.
 func raw(deaf bool) error {
-	var asking any // the id of the call that asks
-	refused := 0
 	return answer(func(m *request) string {
 		switch m.Method {
-		case "": // a response
-			if refused++; refused == manyQuestions-maxRequests {
-				fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text","text":"refused"}]}}`+"\n",
-					must(json.Marshal(asking)))
-			}
 		case "server/discover":
 			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"what?"}}`+"\n",
 				must(json.Marshal(m.ID)))
@@ -52,7 +45,6 @@ func raw(deaf bool) error {
 			if err := json.Unmarshal(m.Params.Arguments, &args); err != nil {
 				panic(err)
 			}
-			asking = m.ID
 			return does()[args.What](m)
 		}
 		return ""
@@ -145,7 +137,7 @@ func TestM5_HostileMessages(t *testing.T) {
 	}
 }
 
-// Requests beyond the limit are refused, while those before them wait for a person.
+// Too many requests, while the first of them wait for a person, end the server.
 func TestM5_TooManyQuestions(t *testing.T) {
 	s := ready(t, Options{Servers: []Server{as(t, "raw", "raw")}, Answers: true})
 	var asked atomic.Int64
@@ -154,7 +146,8 @@ func TestM5_TooManyQuestions(t *testing.T) {
 		<-ctx.Done()
 		return tool.Answer{}, ctx.Err()
 	}}
-	if o := run(t.Context(), t, s, "mcp__raw__do", what("ask"), tool.Call{Session: p}); o.Model.Text() != "refused" {
+	if o := run(t.Context(), t, s, "mcp__raw__do", what("ask"), tool.Call{Session: p}); !strings.Contains(o.Model.Text(),
+		"it sent more than 32 requests without waiting for a response") {
 		t.Errorf("the result is %q", o.Model.Text())
 	}
 	if err := s.Close(); err != nil {

@@ -291,7 +291,7 @@ func (t *remote) RoundTrip(req *http.Request) (*http.Response, error) {
 	case resp.StatusCode >= 300: // a part of an error is enough
 		b.Reader = io.LimitReader(b.Reader, maxRefusal)
 	case req.Method == http.MethodGet || isCall(sent):
-		t.messagesOf(req, sent, resp)
+		t.messagesOf(sent, resp)
 	}
 	return resp, nil
 }

@@ -19,6 +19,9 @@ const (
 // errTooLong means that a server sent a message that is too long.
 var errTooLong = fmt.Errorf("it sent a message of more than %d MiB", maxMessage>>20)
 
+// errTooMany means that a server asks so much at a time that its connection ends.
+var errTooMany = fmt.Errorf("it sent more than %d requests without waiting for a response", maxRequests)
+
 // errUnreadable means that a server sent a message that is broken JSON.
 var errUnreadable = errors.New("it sent a message that cannot be read")
 
@@ -37,9 +40,9 @@ type inbox struct {
 	tasks map[string]bool     // the tools that run only as tasks, as the last lists had them
 }
 
-// admit reports whether the SDK gets a message, and makes the result of a response decodable. The
-// caller must send the refusal, if there is one, before it reads more.
-func (b *inbox) admit(m jsonrpc.Message) (pass bool, refusal *jsonrpc.Response) {
+// admit reports whether the SDK gets a message, and makes the result of a response decodable. After
+// an error nothing more may be read.
+func (b *inbox) admit(m jsonrpc.Message) (pass bool, err error) {
 	if r, ok := m.(*jsonrpc.Response); ok {
 		r.Result = decodable(r.Result)
 		if bytes.Contains(r.Result, []byte(`"taskSupport"`)) {
@@ -56,8 +59,7 @@ func (b *inbox) admit(m jsonrpc.Message) (pass bool, refusal *jsonrpc.Response) 
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if len(b.open) >= maxRequests && !b.open[req.ID] {
-		return false, &jsonrpc.Response{ID: req.ID, Error: &jsonrpc.Error{Code: jsonrpc.CodeInternalError,
-			Message: fmt.Sprintf("there are %d open requests; wait for their responses", maxRequests)}}
+		return false, errTooMany
 	}
 	if b.open == nil {
 		b.open = map[jsonrpc.ID]bool{}

@@ -64,12 +64,13 @@ func (c *stdio) Read(context.Context) (jsonrpc.Message, error) {
 		for len(c.queue) > 0 {
 			m := c.queue[0]
 			c.queue = c.queue[1:]
-			pass, refusal := c.inbox.admit(m)
+			pass, err := c.inbox.admit(m)
+			if err != nil {
+				c.Fail(err)
+				return nil, err
+			}
 			if pass {
 				return m, nil
-			}
-			if refusal != nil {
-				_ = c.send(refusal) // it fails only when the connection is closed
 			}
 		}
 		if err := c.fill(); err != nil {
@@ -100,11 +101,6 @@ func (c *stdio) Write(_ context.Context, m jsonrpc.Message) error {
 	if r, ok := m.(*jsonrpc.Response); ok {
 		c.inbox.answered(r.ID)
 	}
-	return c.send(m)
-}
-
-// send puts a message on its way.
-func (c *stdio) send(m jsonrpc.Message) error {
 	line, err := jsonrpc.EncodeMessage(m)
 	if err != nil {
 		return fmt.Errorf("encode a message: %w", err)

@@ -3,22 +3,19 @@ package mcp
 import (
 	"bufio"
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 )
 
-const (
-	refuseTime   = 10 * time.Second // for a server to take a refusal
-	minReconnect = 100              // milliseconds before a stream is opened again, whatever the server says
-)
+// minReconnect is how many milliseconds pass before a stream is opened again, whatever the server
+// says.
+const minReconnect = 100
 
 // stream reads an answer with messages: one in JSON, or a stream of events. Read returns those that
 // the SDK gets, as events. A message that cannot be used fails the call that the answer belongs to,
@@ -28,10 +25,9 @@ type stream struct {
 	in     *bufio.Reader
 	events bool // the body is a stream of events
 	inbox  *inbox
-	call   jsonrpc.ID                    // which it answers; invalid for none
-	refuse func(*jsonrpc.Response) error // sends a refusal to the server
-	out    bytes.Buffer                  // for Read
-	err    error                         // after out
+	call   jsonrpc.ID   // which it answers; invalid for none
+	out    bytes.Buffer // for Read
+	err    error        // after out
 }
 
 // event holds an event of a stream.
@@ -61,7 +57,7 @@ func (s *stream) next() {
 			err = wrong
 		}
 	}
-	if s.call.IsValid() && (errors.Is(err, errTooLong) || errors.Is(err, errUnreadable)) {
+	if s.call.IsValid() && (errors.Is(err, errTooLong) || errors.Is(err, errUnreadable) || errors.Is(err, errTooMany)) {
 		err = errors.Join(s.emit(failure(s.call, err)), io.EOF)
 	}
 	if s.err = err; errors.Is(err, io.EOF) {
@@ -134,12 +130,12 @@ func (s *stream) pass(e *event) error {
 		err = errUnreadable
 	}
 	for _, m := range found {
-		pass, refusal := s.inbox.admit(m)
-		switch {
-		case pass:
+		pass, wrong := s.inbox.admit(m)
+		if wrong != nil {
+			return wrong
+		}
+		if pass {
 			err = errors.Join(err, s.emit(m))
-		case refusal != nil:
-			err = errors.Join(err, s.refuse(refusal))
 		}
 		if r, ok := m.(*jsonrpc.Response); ok && s.call.IsValid() && r.ID == s.call {
 			return errors.Join(err, io.EOF)
@@ -162,42 +158,15 @@ func (s *stream) emit(m jsonrpc.Message) error {
 
 // messagesOf replaces the body of an answer by a stream of the messages that the SDK gets. Sent is
 // the message that it answers, or nil.
-func (t *remote) messagesOf(req *http.Request, sent jsonrpc.Message, resp *http.Response) {
+func (t *remote) messagesOf(sent jsonrpc.Message, resp *http.Response) {
 	s := &stream{Closer: resp.Body, in: bufio.NewReaderSize(resp.Body, 16<<10),
-		events: mediaType(resp) == "text/event-stream", inbox: t.inbox,
-		refuse: func(r *jsonrpc.Response) error { return t.refuse(req, r) }}
+		events: mediaType(resp) == "text/event-stream", inbox: t.inbox}
 	if call, ok := sent.(*jsonrpc.Request); ok {
 		s.call = call.ID
 	}
 	resp.Body, resp.ContentLength = s, -1
 	resp.Header.Set("Content-Type", "text/event-stream")
 	resp.Header.Del("Content-Length")
-}
-
-// refuse sends a response to a server's request, on behalf of the request in whose answer it came.
-func (t *remote) refuse(from *http.Request, r *jsonrpc.Response) error {
-	data, err := jsonrpc.EncodeMessage(r)
-	if err != nil {
-		return err
-	}
-	ctx, cancel := context.WithTimeout(from.Context(), refuseTime)
-	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, from.URL.String(), bytes.NewReader(data))
-	if err != nil {
-		return err
-	}
-	req.Header = from.Header.Clone()
-	for _, name := range []string{"Last-Event-Id", "Mcp-Method", "Mcp-Name"} {
-		req.Header.Del(name)
-	}
-	req.Header.Set("Content-Type", "application/json")
-	req.Header.Set("Accept", "application/json, text/event-stream")
-	resp, err := t.base.RoundTrip(req)
-	if err != nil {
-		return err
-	}
-	drain(resp)
-	return nil
 }
 
 // mediaType returns the media type of an answer.
