@@ -51,10 +51,9 @@ type server struct {
 	closeErr error // for Close, when run is over
 
 	// For run alone: how often the list has changed, when it was last read because it was said to
-	// have changed, whether it had not, and the hashes of the warnings about lists.
+	// have changed, and the hashes of the warnings about lists.
 	changes int
 	read    time.Time
-	vain    bool
 	told    map[string]bool
 
 	pinning sync.Mutex // held while what is remembered of the server changes

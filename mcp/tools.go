@@ -23,8 +23,8 @@ const (
 	maxDescription  = 8 << 10
 	maxInstructions = 8 << 10
 
-	maxReplaced = 20          // of a server's list: each costs the cached beginning of the prompt
-	changeEvery = time.Second // how often a list that changes is read
+	maxReplaced = 20                     // of a server's list: each costs the cached beginning of the prompt
+	changeEvery = 200 * time.Millisecond // between two reads of a list that changes
 )
 
 // offered holds a tool of a server.
@@ -233,11 +233,8 @@ func (s *server) access(reads bool) tool.Access {
 	return access
 }
 
-// pace waits if the server said a moment ago that its tools have changed, and they had not.
+// pace waits until a list that changes all the time may be read once more.
 func (s *server) pace(c *conn) {
-	if !s.vain {
-		return
-	}
 	pause := time.NewTimer(changeEvery - time.Since(s.read))
 	defer pause.Stop()
 	select {
@@ -250,11 +247,11 @@ func (s *server) pace(c *conn) {
 // refresh lists the tools again, because the server says that they have changed.
 func (s *server) refresh(c *conn) {
 	s.pace(c)
-	handled, changes := c.handled.Load(), s.changes
-	if changes <= maxReplaced {
+	handled := c.handled.Load()
+	if s.changes <= maxReplaced {
 		s.reread(c)
 	}
-	s.vain, s.read = s.changes == changes, time.Now()
+	s.read = time.Now()
 	c.refreshed.Store(handled)
 	s.mu.Lock()
 	close(s.step)

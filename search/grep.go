@@ -3,7 +3,6 @@ package search
 import (
 	"context"
 	"fmt"
-	"io/fs"
 
 	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/internal/guard"
@@ -143,15 +142,9 @@ func firstMatches(lines []Line, n, after int) []Line {
 	return lines
 }
 
-// invalidError reports an invalid argument. It wraps fs.ErrInvalid but omits its text.
-type invalidError struct{ reason string }
-
-func (e *invalidError) Error() string { return e.reason }
-func (e *invalidError) Unwrap() error { return fs.ErrInvalid }
-
 // errBadGlob returns the error of a malformed glob pattern.
 func errBadGlob(pattern string) error {
-	return &invalidError{fmt.Sprintf(
+	return fmt.Errorf(
 		"the glob pattern %q is not valid: a [ or { is not closed, a \\ is at the end, or its { } have more than %d combinations; put a \\ before a character that is meant as it is", pattern,
-		maxAlternatives)}
+		maxAlternatives)
 }

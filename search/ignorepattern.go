@@ -75,9 +75,6 @@ type elementPattern struct {
 	never   bool   // malformed
 	literal string // the element itself, if there are no tokens
 	tokens  []token
-	// simple reports whether the pattern is a star and a suffix, which is most frequent.
-	simple bool
-	suffix string
 }
 
 // token holds one unit of an element's pattern: a star, or the set of bytes that it matches.
@@ -110,9 +107,6 @@ func parseElement(pattern string) elementPattern {
 		return elementPattern{literal: pattern}
 	}
 	var e elementPattern
-	if suffix, ok := strings.CutPrefix(pattern, "*"); ok && !strings.ContainsAny(suffix, `*?[\`) {
-		e.simple, e.suffix = true, suffix
-	}
 	for i := 0; i < len(pattern); i++ {
 		var t token
 		switch c := pattern[i]; c {
@@ -149,9 +143,6 @@ func (e *elementPattern) match(elem string) bool {
 	}
 	if e.tokens == nil {
 		return elem == e.literal
-	}
-	if e.simple {
-		return strings.HasSuffix(elem, e.suffix)
 	}
 	ti, i, star, resume := 0, 0, -1, 0
 	for i < len(elem) {

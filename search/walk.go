@@ -69,8 +69,8 @@ func (f *folder) release() error {
 // directories that cannot be read are added to w.unreadable.
 func (w *walker) walk(ctx context.Context, root string) error {
 	if slices.Contains(strings.Split(root, "/"), ".git") {
-		return &invalidError{shown(w.env.WorkDir(),
-			root) + ": .git directories are not searched; git's own commands say what is in them"}
+		return fmt.Errorf("%s: .git directories are not searched; git's own commands say what is in them",
+			shown(w.env.WorkDir(), root))
 	}
 	ignored, err := RulesAbove(ctx, w.env, root)
 	if err != nil {

@@ -123,11 +123,6 @@ func (s *scanner) escapes() {
 
 // indexFrom returns the offset of the first c from an offset on, or the length of the text.
 func indexFrom(text string, c byte, from int) int {
-	for near := min(from+8, len(text)); from < near; from++ { // escapes often come together
-		if text[from] == c {
-			return from
-		}
-	}
 	if i := strings.IndexByte(text[from:], c); i >= 0 {
 		return from + i
 	}
