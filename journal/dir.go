@@ -199,7 +199,6 @@ func (d *Dir) List(ctx context.Context) ([]Entry, error) {
 	for _, file := range files {
 		locks[file.Name()] = true
 	}
-	probes := probes{dir: d}
 	var entries []Entry
 	for _, file := range files {
 		id, ok := strings.CutSuffix(file.Name(), linesExt)
@@ -211,7 +210,7 @@ func (d *Dir) List(ctx context.Context) ([]Entry, error) {
 		}
 		e, err := entry(id, file)
 		if err == nil && locks[id+lockExt] {
-			e.Locked, e.PID, err = probes.probe(id)
+			e.Locked, e.PID, err = d.probe(id)
 		}
 		switch {
 		case err == nil && e.Size == 0:

@@ -199,31 +199,10 @@ func writer(file io.ReaderAt) int {
 	return pid
 }
 
-// probes finds out which locks of a directory are taken. It probes a file with many locks once.
-type probes struct {
-	dir   *Dir
-	taken []taken
-}
-
-// taken holds a locked file with many names, and the process id of the writer if that is known.
-type taken struct {
-	info fs.FileInfo
-	pid  int
-}
-
 // probe reports whether a journal's lock is taken, and the process id of the writer if that is
 // known.
-func (p *probes) probe(id string) (locked bool, pid int, err error) {
-	path := p.dir.file(id, lockExt)
-	if len(p.taken) > 0 {
-		info, err := p.dir.sys.stat(path)
-		for _, t := range p.taken {
-			if err == nil && os.SameFile(t.info, info) {
-				return true, t.pid, nil
-			}
-		}
-	}
-	file, err := p.dir.sys.open(path, os.O_RDWR)
+func (d *Dir) probe(id string) (locked bool, pid int, err error) {
+	file, err := d.sys.open(d.file(id, lockExt), os.O_RDWR)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, 0, nil
 	}
@@ -233,20 +212,10 @@ func (p *probes) probe(id string) (locked bool, pid int, err error) {
 	defer func() { err = errors.Join(err, file.Close()) }()
 	err = file.lock(true)
 	if errors.Is(err, filelock.ErrLocked) {
-		pid = writer(file)
-		return true, pid, p.remember(file, pid)
+		return true, writer(file), nil
 	}
 	if err != nil {
 		return false, 0, err
 	}
 	return false, 0, file.unlock()
-}
-
-// remember keeps what was found out about a locked file with many names.
-func (p *probes) remember(file handle, pid int) error {
-	info, err := file.Stat()
-	if err == nil && links(info) > 1 {
-		p.taken = append(p.taken, taken{info, pid})
-	}
-	return err
 }
