@@ -12,7 +12,7 @@
 //
 // # The engine
 //
-// The engine looks for the texts one of which a match must contain, or runs a table-driven automaton
-// if there are none. Both may report too many lines; regexp decides. BenchmarkK10_Grep and
-// BenchmarkK10_Glob compare the CPU time with that of ripgrep and fd.
+// The engine looks for the texts one of which a match must contain, or runs a table-driven
+// automaton if there are none. Both may report too many lines; regexp decides. BenchmarkK10_Grep
+// and BenchmarkK10_Glob compare the CPU time with that of ripgrep and fd.
 package search

@@ -13,9 +13,10 @@ const (
 )
 
 // grams finds literals in one pass, however many there are. At every few bytes of the text it looks
-// up the next two or three bytes, the gram, in a table, and compares the text with the literals that
-// have it. Of each literal the table has as many grams in a row as bytes are between two samples, so
-// that one of them is sampled wherever the literal is. A single byte is left to package bytes.
+// up the next two or three bytes, the gram, in a table, and compares the text with the literals
+// that have it. Of each literal the table has as many grams in a row as bytes are between two
+// samples, so that one of them is sampled wherever the literal is. A single byte is left to package
+// bytes.
 type grams struct {
 	set    literalSet
 	single bool

@@ -12,8 +12,8 @@ import (
 	"github.com/attractor-go/attractor/internal/regex"
 )
 
-// badPattern returns the error of a regular expression: the reason, the position in bytes as that of a
-// character, the rest of the pattern from there, and a sentence that says what to do about it.
+// badPattern returns the error of a regular expression: the reason, the position in bytes as that
+// of a character, the rest of the pattern from there, and a sentence that says what to do about it.
 func badPattern(pattern string, offset int, reason, advice string) error {
 	at := utf8.RuneCountInString(pattern[:offset]) + 1
 	here := strings.ReplaceAll(pattern[offset:], "\n", `\n`)
