@@ -2,6 +2,7 @@ package worktree
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -128,15 +129,19 @@ func (g *runner) call(ctx context.Context, dir, input string, run func(*exec.Cmd
 	error) {
 	ctx, cancel := context.WithTimeout(ctx, gitTime)
 	defer cancel()
+	off, err := g.hooksOff(ctx, dir)
+	if err != nil {
+		return "", err
+	}
 	cmd := exec.CommandContext(ctx, g.program, slices.Concat([]string{"-c", "core.hooksPath=" + os.DevNull,
 		"-c", "core.fsmonitor=false", "-c", "protocol.allow=never", "-c", "submodule.recurse=false",
 		"-c", "safe.bareRepository=explicit", "-c", "lfs.url=" + noObjects, "-c", "lfs.skipdownloaderrors=true",
 		"-c", "worktree.useRelativePaths=false"}, args)...) // else git changes the configuration of the repository
-	cmd.Dir, cmd.Env, cmd.Stdin, cmd.WaitDelay = dir, g.environ, strings.NewReader(input), 5*time.Second
+	cmd.Dir, cmd.Env, cmd.Stdin, cmd.WaitDelay = dir, slices.Concat(g.environ, off), strings.NewReader(input), 5*time.Second
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) } // git removes what is half done
 	out, said := &limited{}, &limited{}
 	cmd.Stdout, cmd.Stderr = out, said
-	err := run(cmd)
+	err = run(cmd)
 	switch {
 	case ctx.Err() != nil:
 		return "", fmt.Errorf("git %s: %w", args[0], context.Cause(ctx))
@@ -148,6 +153,29 @@ func (g *runner) call(ctx context.Context, dir, input string, run func(*exec.Cmd
 		return "", fmt.Errorf("git %s printed more than %d bytes", args[0], maxOutput)
 	}
 	return strings.TrimSuffix(out.String(), "\n"), nil
+}
+
+// hooksOff returns variables that turn off the hooks that the configuration names, which git has from
+// version 2.54 on and runs whatever core.hooksPath is: those of the user's for all repositories may
+// name files of this one.
+func (g *runner) hooksOff(ctx context.Context, dir string) (vars []string, err error) {
+	cmd := exec.CommandContext(ctx, g.program, "config", "--null", "--name-only", "--get-regexp", `^hook\..*\.command$`)
+	cmd.Dir, cmd.Env, cmd.WaitDelay = dir, g.environ, 5*time.Second
+	names, err := cmd.Output()
+	var ended *exec.ExitError
+	if errors.As(err, &ended) && ended.ExitCode() == 1 { // there are none
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("git config: %w", cmp.Or(context.Cause(ctx), err))
+	}
+	n := 0
+	for name := range strings.SplitSeq(strings.TrimSuffix(string(names), "\x00"), "\x00") {
+		key := strings.TrimSuffix(name, "command") + "enabled"
+		vars = append(vars, fmt.Sprintf("GIT_CONFIG_KEY_%d=%s", n, key), fmt.Sprintf("GIT_CONFIG_VALUE_%d=false", n))
+		n++
+	}
+	return append(vars, fmt.Sprintf("GIT_CONFIG_COUNT=%d", n)), nil
 }
 
 // limited keeps the first bytes of what is written to it.

@@ -305,6 +305,29 @@ func TestO8_RelativePaths(t *testing.T) {
 	}
 }
 
+// Hooks of the user's configuration, which versions of git from 2.54 on run, may name files of the
+// repository.
+func TestO8_ConfiguredHooks(t *testing.T) {
+	f := newField(t)
+	f.write(f.repo+"/.gitattributes", "*.txt filter=x\n")
+	f.write(f.repo+"/hook.sh", "echo >> '"+f.home+"/ran'\n")
+	f.git("add", ".")
+	f.git("commit", "-q", "-m", "a filter and a hook")
+	f.git("config", "--global", "filter.x.smudge", "git config --get-all hook.a=b.enabled")
+	f.git("config", "--global", "hook.a=b.command", "sh ./hook.sh")
+	f.git("config", "--global", "hook.a=b.event", "reference-transaction")
+	f.git("config", "--global", "--add", "hook.a=b.event", "post-index-change")
+	f.git("config", "--global", "hook.a=b.enabled", "true")
+	w := f.open("a")
+	if text, err := os.ReadFile(w.Dir + "/x.txt"); err != nil || string(text) != "true\nfalse\n" {
+		t.Errorf("git is told %q, %v", text, err)
+	}
+	w.Close(t.Context())
+	if _, err := os.Stat(f.home + "/ran"); err == nil {
+		t.Error("a hook of the configuration has run")
+	}
+}
+
 // A filter of the user's that fails leaves neither a worktree nor a branch.
 func TestO8_FilesThatCannotBeWritten(t *testing.T) {
 	f := newField(t)
