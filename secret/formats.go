@@ -3,6 +3,7 @@ package secret
 import (
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // format describes the texts of one kind of key.
@@ -239,6 +240,8 @@ func endOfPEM(text string, data bool, end int) (int, int, bool) {
 	return orNone(0, data), end, more
 }
 
-// pemByte reports whether a byte may be in the body of a PEM block: base64, headers, and newlines
-// as they are or escaped.
-func pemByte(c byte) bool { return isAlnum(c) || strings.IndexByte("+/=\n\r\t \\:,-.\"'", c) >= 0 }
+// pemByte reports whether a byte may be in the body of a PEM block: base64, headers, newlines as they
+// are or escaped, and what tools put in front of lines or behind them, such as the names of files.
+func pemByte(c byte) bool {
+	return isAlnum(c) || c >= utf8.RuneSelf || strings.IndexByte("+/=\n\r\t \\:,-.\"'|_#*>@~$", c) >= 0
+}

@@ -109,6 +109,26 @@ func withValues(t testing.TB, dice *rand.Rand, n int) *secret.Masker {
 	return m
 }
 
+// A private key counts as one whatever a tool puts in front of its lines or behind them.
+func TestL7_KeyInLines(t *testing.T) {
+	key := []string{"-----BEGIN RSA PRIVATE KEY-----"}
+	for range 12 {
+		key = append(key, strings.Repeat("Ab1Cd2Ef3Gh4+/56", 4))
+	}
+	key = append(key, "-----END RSA PRIVATE KEY-----")
+	for _, form := range []string{"%[2]s", "  %[1]d | %[2]s", "     %[1]d\t%[2]s", "my_notes.txt:%[1]d:%[2]s",
+		"sch\u00f6n/@a/~b.txt-%[1]d-%[2]s", "> %[2]s", "# %[2]s", " * %[2]s", "+%[2]s", "%[1]d \u2502 %[2]s", "%[2]s$",
+		"\t\"%[2]s\\n\" +"} {
+		var text strings.Builder
+		for i, line := range key {
+			fmt.Fprintf(&text, form+"\n", i+1, line)
+		}
+		if got := secret.New().String(text.String()); strings.Contains(got, "Ab1Cd2Ef") {
+			t.Errorf("%q: became\n%s", form, got)
+		}
+	}
+}
+
 // TestL7_Formats checks one key of each format in several surroundings.
 func TestL7_Formats(t *testing.T) {
 	chars := func(n int) string { return strings.Repeat("Ab1Cd2Ef3Gh4", 20)[:n] }
