@@ -201,8 +201,7 @@ func (f *elsewhere) place(given, own []rules.Source) {
 func (f *elsewhere) ruleDirs(readable []string) rules.Dirs {
 	p := f.machine.Platform()
 	d := rules.Dirs{Work: f.machine.WorkDir(), Home: f.home, Roots: slices.Concat([]string{f.machine.WorkDir()},
-		readable), Vars: f.vars,
-		FoldCase: p.OS == "darwin" || p.OS == "windows"}
+		readable), Vars: f.vars}
 	if _, ok := f.machine.(env.Resolver); ok {
 		d.Resolve = func(name string) (string, error) {
 			ctx, cancel := context.WithTimeout(context.Background(), lookTime)

@@ -90,7 +90,7 @@ func descend(ctx context.Context, e Environment, dir string, elems []string) (st
 func alike(name string, entries []Info, found bool) []string {
 	look := func(name string) string {
 		if name = texts.Look(name); found {
-			name = strings.ToLower(name)
+			name = texts.FoldedPath(name)
 		}
 		return name
 	}

@@ -10,7 +10,8 @@ import (
 	"strings"
 	"sync"
 	"time"
-	"unicode"
+
+	"github.com/attractor-go/attractor/internal/texts"
 )
 
 // Protection lists the files that must not be changed through an environment. An entry without a
@@ -135,18 +136,18 @@ func (p *protected) absolute(name string) string {
 func (p *protected) entry(ctx context.Context, entries []string, abs string) string {
 	spelled := strings.Split(abs, "/")
 	for i, elem := range spelled {
-		spelled[i] = plainName(elem)
+		spelled[i] = PlainName(elem)
 	}
 	for _, entry := range entries {
 		if !strings.Contains(entry, "/") {
-			if slices.Contains(spelled, plainName(entry)) {
+			if slices.Contains(spelled, PlainName(entry)) {
 				return entry
 			}
 			continue
 		}
 		tree := p.absolute(entry)
 		for _, at := range []string{tree, resolved(ctx, p.Environment, tree)} {
-			if below(strings.ToLower(abs), strings.ToLower(at)) {
+			if below(texts.FoldedPath(abs), texts.FoldedPath(at)) {
 				return entry
 			}
 		}
@@ -162,16 +163,11 @@ func resolved(ctx context.Context, e Environment, abs string) string {
 	return abs
 }
 
-// plainName returns a path element as the most lenient file system reads it: without case, without
-// the characters that macOS ignores and the endings that Windows drops, and with Windows's short
-// name for .git expanded.
-func plainName(elem string) string {
-	elem = strings.Map(func(r rune) rune {
-		if unicode.Is(unicode.Cf, r) || unicode.Is(unicode.Other_Default_Ignorable_Code_Point, r) {
-			return -1
-		}
-		return unicode.ToLower(r)
-	}, elem)
+// PlainName returns an element of a path as the most lenient file system reads it: without case,
+// without the characters that some file systems ignore and the endings that Windows drops, and with
+// Windows's short name for .git expanded.
+func PlainName(elem string) string {
+	elem = texts.FoldedPath(elem)
 	if before, _, stream := strings.Cut(elem, ":"); stream && before != "" {
 		elem = before
 	}
@@ -217,7 +213,7 @@ func (p *protected) Guarded(ctx context.Context, name string) string {
 			return entry + " can start programs or allow them"
 		}
 		files, _ := p.alsoAsks()
-		around := func(entry string) bool { return below(strings.ToLower(where), strings.ToLower(entry)) }
+		around := func(entry string) bool { return below(texts.FoldedPath(where), texts.FoldedPath(entry)) }
 		if i := slices.IndexFunc(files, around); i >= 0 {
 			return files[i] + " can start programs or allow them"
 		}

@@ -74,7 +74,7 @@ func TestI2_ProtectRefusesGit(t *testing.T) {
 				"new/.git", "in/config", "in/hooks/new", "linked/up/.git/config", "linked/up/in/config", "hook",
 				"abs/new", "linked/.git",
 				".GIT/config", ".Git/new", ".g\u200cit/config", ".git./config", ".git /x", "git~1/config",
-				".git::$INDEX_ALLOCATION/x"} {
+				".git::$INDEX_ALLOCATION/x", ".gi\ufe0ft/x"} {
 				for op, err := range map[string]error{
 					"write":   e.WriteFile(t.Context(), name, []byte("x"), 0o644),
 					"replace": env.Replace(t.Context(), e, name, env.HashOf([]byte("c")), []byte("x"), 0o644),
@@ -130,8 +130,8 @@ func TestI2_ProtectReportsWhatNeedsApproval(t *testing.T) {
 	} {
 		t.Run(kind, func(t *testing.T) {
 			for _, name := range []string{".mcp.json", "deep/down/.mcp.json", ".claude/settings.json", ".Claude/x",
-				"settings", ".codex/hooks.json", ".agents/skills/x/SKILL.md",
-				".attractor/hooks.json", "scripts/hooks/x", "abs-hooks/x", dir + "/.mcp.json", "readonly"} {
+				"settings", ".codex/hooks.json", ".agent\u017f/skills/x/SKILL.md",
+				".attractor/hooks.json", "\u017fcripts/hooks/x", "abs-hooks/x", dir + "/.mcp.json", "readonly"} {
 				if why := env.Guarded(t.Context(), e, name); why == "" {
 					t.Errorf("%s does not need approval", name)
 				}

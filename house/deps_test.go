@@ -123,7 +123,7 @@ var allowed = map[string][]string{
 // rooms holds the packages that use the doors of agent and of the packages below it. None of those
 // imports a room.
 var rooms = map[string][]string{
-	"rules":       {"env", "llm", "search", "tool", "rules/shell"},
+	"rules":       {"env", "internal/texts", "llm", "search", "tool", "rules/shell"},
 	"permit":      {"env", "internal/texts", "llm", "rules", "tool"},
 	"rules/shell": {"env", "internal/git", "internal/script", "mvdan.cc/sh/v3/syntax"},
 	"trust": {"internal/atomicfile", "internal/shquote", "internal/texts", "internal/userfiles", "internal/script", "rules/shell",

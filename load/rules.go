@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"time"
 
@@ -74,7 +73,7 @@ func RuleDirs(local *env.Local, getenv func(string) string, readable []string) r
 	home := filepath.ToSlash(userfiles.HomeDir(getenv))
 	return rules.Dirs{Work: local.WorkDir(), Home: home, Roots: slices.Concat([]string{local.WorkDir()},
 		env.ConfinementOf(local).Writable, userfiles.Slashed(readable)), Resolve: rules.RealPath, Local: directories{},
-		Vars: os.Environ(), Outside: outside, FoldCase: runtime.GOOS == "darwin" || runtime.GOOS == "windows"}
+		Vars: os.Environ(), Outside: outside}
 }
 
 // directories reads the directories of this machine.

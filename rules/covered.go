@@ -58,8 +58,8 @@ func (l *looking) add(s *Set, p *pathPattern) (named []string) {
 	l.elems += 1 + strings.Count(p.line, "/")
 	others := l.matches
 	l.matches = func(name string, e fs.DirEntry) bool {
-		return others(name, e) || p.matches(name, s.dirs.FoldCase) || slices.ContainsFunc(s.dirs.originals(name),
-			func(name string) bool { return p.matches(name, s.dirs.FoldCase) })
+		return others(name, e) || p.matches(name, true) || slices.ContainsFunc(s.dirs.originals(name),
+			func(name string) bool { return p.matches(name, true) })
 	}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/internal/texts"
 )
 
 // delicate says why a file needs a rule of its own: one that names it, not one that matches it
@@ -95,8 +96,11 @@ func exampleName(name string) bool {
 
 // secretFile says why reading a file asks, if it does.
 func secretFile(name string) (d delicate, ok bool) {
-	name = strings.ToLower(name)
-	base := path.Base(name)
+	elems := strings.Split(name, "/")
+	for i, elem := range elems {
+		elems[i] = env.PlainName(elem)
+	}
+	name, base := strings.Join(elems, "/"), elems[len(elems)-1]
 	if exampleName(base) {
 		return d, false
 	}
@@ -127,13 +131,13 @@ func HoldsSecrets(file string) bool {
 // startingFile says why changing a file asks even if a rule allows to change the files around it.
 func startingFile(name string) (d delicate, ok bool) {
 	// of a repository without a work tree
-	if base := strings.ToLower(path.Base(name)); base == "head" || base == "commondir" {
+	if base := env.PlainName(path.Base(name)); base == "head" || base == "commondir" {
 		return delicate{base, base,
 			"git may take a directory with " + base + " for a repository, whose configuration starts programs"}, true
 	}
 	table := env.DelicateFiles()
-	for elem := range strings.SplitSeq(strings.ToLower(name), "/") {
-		elem = strings.TrimRight(elem, ". ")
+	for elem := range strings.SplitSeq(name, "/") {
+		elem = env.PlainName(elem)
 		ofMise := strings.HasPrefix(elem, "mise.") && strings.HasSuffix(elem, ".toml") // with the name of an environment
 		if ofMise || slices.ContainsFunc(table, func(d env.Delicate) bool { return d.Name == elem }) {
 			return delicate{elem, elem, elem + " can start programs, or tells later sessions what to do"}, true
@@ -148,7 +152,7 @@ func startingFile(name string) (d delicate, ok bool) {
 func (c *call) python(name string) (d delicate, ok bool) {
 	for dir := path.Dir(name); c.insideRoots(dir); dir = path.Dir(dir) {
 		for _, mark := range c.pythonMarks(dir) {
-			elem, _, _ := strings.Cut(strings.ToLower(name[len(dir)+1:]), "/")
+			elem, _, _ := strings.Cut(texts.FoldedPath(name[len(dir)+1:]), "/")
 			if slices.Contains(c.roots, dir) && !slices.Contains([]string{"bin", "scripts", mark}, elem) {
 				continue
 			}

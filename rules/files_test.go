@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/attractor-go/attractor/rules"
+	"github.com/attractor-go/attractor/tool"
 )
 
 // The files of a call are those that its tool names, and those that the commands of its script read
@@ -38,4 +39,38 @@ func TestM10_FilesOfCalls(t *testing.T) {
 		rules.HoldsSecrets("/x/env.md") {
 		t.Error("the files with secrets are not those of the table")
 	}
+}
+
+// A file system may find a file by names in another case or normal form, and with characters that it
+// ignores.
+func TestL1_OtherSpellings(t *testing.T) {
+	p := newProject(t)
+	s := p.load(`{"deny": ["Read(./private/**)", "Read(./g\u00e9heim/stra\u00dfe)", "Edit(/a.txt)"]}`)
+	decides := func(of, name string, want tool.Verdict, edits bool) {
+		t.Helper()
+		d := p.decide(s, of, map[string]any{"file_path": name, "content": "x"})
+		if d.Verdict != want || d.Edits != edits {
+			t.Errorf("%s %q: %v, edits %v: %s", of, name, d.Verdict, d.Edits, d.Reason)
+		}
+	}
+	for _, name := range []string{"private/x", "PRIVATE/x", "Pr\u0131vate/x", "p\u200drivate/x", "G\u00c9HEIM/STRASSE",
+		"ge\u0301heim/stra\u1e9ee", "private.txt"} {
+		want := tool.Deny
+		if name == "Pr\u0131vate/x" || name == "private.txt" { // which no file system takes for the same
+			want = tool.Allow
+		}
+		decides("read_file", name, want, false)
+	}
+	for _, name := range []string{"A.TXT", "a.\u200btxt"} {
+		decides("write_file", name, tool.Deny, false)
+	}
+	for _, name := range []string{"\u017fecrets.json", "SECRETS.JSON", ".\u200benv", "id_r\u017fa", "\u2060.a\u017fw\u017f/x.pem",
+		"my.\u212aey"} {
+		decides("read_file", name, tool.Ask, false)
+	}
+	for _, name := range []string{"node_module\u017f/p.js", "\ufb02ake.nix", "ru\ufb06-toolchain.toml", "AGENT\u017f.md", "\u200b.idea/x",
+		"\u200b.odd", ".v\u017fcode/tasks.json", "git~1/config", "HEAD "} {
+		decides("write_file", name, tool.Ask, false)
+	}
+	decides("write_file", "stra\u00dfe.md", tool.Ask, true)
 }

@@ -4,6 +4,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/attractor-go/attractor/internal/texts"
 )
 
 // hidden reports whether a file is hidden in the session's directories, or in a hidden directory of
@@ -11,9 +13,9 @@ import (
 // managers and other programs read hidden files of their own where they run, so that no table of
 // those that start something is whole. The name has no links.
 func (s *Set) hidden(name string) bool {
-	isOdd := func(elem string) bool { return strings.HasPrefix(elem, ".") && !startsNothing(strings.ToLower(elem)) }
+	isOdd := func(elem string) bool { return strings.HasPrefix(elem, ".") && !startsNothing(elem) }
 	return !slices.ContainsFunc(s.roots, func(root string) bool {
-		return inside(root, name) && !slices.ContainsFunc(strings.Split(name[len(root):], "/"), isOdd)
+		return inside(root, name) && !slices.ContainsFunc(strings.Split(texts.FoldedPath(name[len(root):]), "/"), isOdd)
 	})
 }
 

@@ -104,7 +104,7 @@ func (c *call) hits(r *rule, f file) bool {
 	for _, name := range slices.Clip(names) {
 		names = append(names, c.dirs.originals(name)...)
 	}
-	return slices.ContainsFunc(names, func(name string) bool { return r.matchesFile(name, c.dirs.FoldCase) })
+	return slices.ContainsFunc(names, func(name string) bool { return r.matchesFile(name, true) })
 }
 
 // aboutFile reports whether the rule is about files that are used in this way.

@@ -6,6 +6,7 @@ import (
 	"path"
 	"strings"
 
+	"github.com/attractor-go/attractor/internal/texts"
 	"github.com/attractor-go/attractor/search"
 )
 
@@ -15,7 +16,7 @@ type pathPattern struct {
 	tree   bool   // matches base and everything in it
 	line   string // the pattern below base, as in .gitignore
 	lines  search.Pattern
-	folded search.Pattern // the same in lower case
+	folded search.Pattern // the same, folded
 	elems  []string       // of the pattern as written
 }
 
@@ -100,19 +101,19 @@ func (p *pathPattern) compile(line string) error {
 	}
 	var ok1, ok2 bool
 	p.lines, ok1 = search.NewPattern(line)
-	p.folded, ok2 = search.NewPattern(strings.ToLower(line))
+	p.folded, ok2 = search.NewPattern(texts.FoldedPath(line))
 	if !ok1 || !ok2 {
 		return errors.New("it can match nothing; a [ needs its ], and a backslash needs the character after it")
 	}
 	return nil
 }
 
-// matches reports whether the pattern matches a path or a directory above it. With fold it ignores
-// upper and lower case.
+// matches reports whether the pattern matches a path or a directory above it. With fold it also
+// matches other names by which some file system finds the same file, such as those in another case.
 func (p *pathPattern) matches(name string, fold bool) bool {
 	base, lines := p.base, p.lines
 	if fold {
-		base, name, lines = strings.ToLower(base), strings.ToLower(name), p.folded
+		base, name, lines = texts.FoldedPath(base), texts.FoldedPath(name), p.folded
 	}
 	if !inside(base+"/", name+"/") {
 		return false

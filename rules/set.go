@@ -73,9 +73,6 @@ type Dirs struct {
 	// Copies are work trees that were made from others. A rule that denies or asks about a file of
 	// the other, and a link to it with the name of a secret, count for its copy as well.
 	Copies []Copy
-	// FoldCase says that the file system does not distinguish upper and lower case. Deny and ask
-	// rules then ignore the case too.
-	FoldCase bool
 }
 
 // Copy is a directory, At, with what another one has, Of. Both are absolute and without links.

@@ -17,6 +17,32 @@ func Look(name string) string {
 	return strings.Map(keyboard, norm.NFC.String(name))
 }
 
+// FoldedPath returns the same text for all names of a file that some file system takes for the same one:
+// without case, in one normal form, and without the characters that some ignore.
+func FoldedPath(name string) string {
+	if !strings.ContainsFunc(name, func(r rune) bool { return r >= utf8.RuneSelf }) {
+		return strings.ToLower(name)
+	}
+	var folded strings.Builder
+	for _, r := range norm.NFD.String(name) {
+		switch {
+		case unicode.Is(unicode.Cf, r), unicode.Is(unicode.Other_Default_Ignorable_Code_Point, r),
+			unicode.Is(unicode.Variation_Selector, r):
+		case r == 'ß', r == 'ẞ':
+			folded.WriteString("ss")
+		case r >= 'ﬀ' && r <= 'ﬆ':
+			folded.WriteString([]string{"ff", "fi", "fl", "ffi", "ffl", "st", "st"}[r-'ﬀ'])
+		default:
+			least := r
+			for other := unicode.SimpleFold(r); other != r; other = unicode.SimpleFold(other) {
+				least = min(least, other)
+			}
+			folded.WriteRune(unicode.ToLower(least))
+		}
+	}
+	return folded.String()
+}
+
 // HasLook reports whether another name can be equal to this one to the eye. It is false for most
 // names.
 func HasLook(name string) bool {
