@@ -130,7 +130,7 @@ func (c *call) linkedSecret(real string) (d delicate, ok bool) {
 func linkedSecret(links []string, real string) (d delicate, ok bool) {
 	base := strings.ToLower(path.Base(real))
 	for _, to := range links {
-		if inside(to, real) && !exampleName(base) {
+		if perhapsInside(to, real) && !exampleName(base) {
 			return delicate{base, base, "a link to it has the name of a file that usually holds secrets"}, true
 		}
 	}

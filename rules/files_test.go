@@ -73,4 +73,16 @@ func TestL1_OtherSpellings(t *testing.T) {
 		decides("write_file", name, tool.Ask, false)
 	}
 	decides("write_file", "stra\u00dfe.md", tool.Ask, true)
+	p.write("data/conf", "")
+	p.write("tools/x", "")
+	p.link("data/conf", ".env")
+	p.link("tools", ".vscode")
+	dirs := p.dirs()
+	dirs.Local = machine{}
+	var err error
+	if s, err = rules.Load(dirs); err != nil {
+		t.Fatal(err)
+	}
+	decides("read_file", "DATA/conf", tool.Ask, false)
+	decides("write_file", "TOOLS/x", tool.Ask, false)
 }

@@ -37,7 +37,7 @@ func (s *Set) mayStart(name string) bool {
 func (c *call) linkedStart(real string) bool {
 	return slices.ContainsFunc(c.links(), func(name string) bool {
 		to := c.real(name)
-		return inside(to, real) && c.mayStart(name) && !slices.ContainsFunc(c.roots, func(root string) bool {
+		return perhapsInside(to, real) && c.mayStart(name) && !slices.ContainsFunc(c.roots, func(root string) bool {
 			return inside(to, root)
 		})
 	})

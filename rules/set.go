@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/attractor-go/attractor/internal/texts"
 	"github.com/attractor-go/attractor/tool"
 )
 
@@ -224,6 +225,11 @@ func (s *Set) of(v tool.Verdict) []*rule {
 // inside reports whether a path is in a directory.
 func inside(dir, name string) bool {
 	return name == dir || strings.HasPrefix(name, strings.TrimSuffix(dir, "/")+"/")
+}
+
+// perhapsInside reports whether some file system finds a path in a directory.
+func perhapsInside(dir, name string) bool {
+	return inside(texts.FoldedPath(dir), texts.FoldedPath(name))
 }
 
 // Listed describes a rule of a [Set].
