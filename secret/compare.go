@@ -7,8 +7,8 @@ import (
 
 // enough is how many bytes of the beginning of a longer pattern are taken for it. So a value that
 // was cut off is found, and comparing it again and again, where it repeats itself, takes time in
-// proportion to the text.
-const enough = 256
+// proportion to the text. It is less than tools show of a value that they shorten.
+const enough = 96
 
 // wrapAt is the least length of a pattern that programs may divide into lines, as base64 and xxd
 // do.

@@ -4,8 +4,8 @@
 // A [Masker] replaces each secret by its name, as in [secret GITHUB_TOKEN]. It finds a registered
 // value as it is, in base64 (also inside a longer encoded text), in hexadecimal, with any of its
 // characters percent-encoded, and escaped once or twice as in JSON strings. It finds the formats
-// that [Formats] lists as they are. Of a value of more than 256 bytes, it also finds a part that
-// begins with the first 256.
+// that [Formats] lists as they are. Of a value of more than 96 bytes, it also finds a part that
+// begins with the first 96.
 //
 //	m := secret.New()
 //	if err := m.Register("GITHUB_TOKEN", os.Getenv("GITHUB_TOKEN")); err != nil { ... }

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/attractor-go/attractor/internal/encoded"
 	"github.com/attractor-go/attractor/internal/seed"
 	"github.com/attractor-go/attractor/secret"
 )
@@ -126,6 +127,24 @@ func TestL7_KeyInLines(t *testing.T) {
 		if got := secret.New().String(text.String()); strings.Contains(got, "Ab1Cd2Ef") {
 			t.Errorf("%q: became\n%s", form, got)
 		}
+	}
+}
+
+// What tools show of a long value that they shorten is masked, too.
+func TestL7_ShortenedValue(t *testing.T) {
+	dice := seed.New(t)
+	random := make([]byte, 1200)
+	for i := range random {
+		random[i] = byte(dice.Uint32())
+	}
+	value := base64.StdEncoding.EncodeToString(random)
+	m := secret.New()
+	if err := m.Register("KEY", value); err != nil {
+		t.Fatal(err)
+	}
+	short, found := encoded.Shorten("key: " + value + "\n")
+	if got := m.String(short); !found || strings.Contains(got, value[:20]) {
+		t.Errorf("%q became %q", short, got)
 	}
 }
 
