@@ -6,6 +6,8 @@ import (
 	"errors"
 	"io"
 	"unicode/utf8"
+
+	"github.com/attractor-go/attractor/internal/texts"
 )
 
 const (
@@ -254,10 +256,16 @@ func (s *scanner) add(text []byte, start, end int, match bool) {
 	content := bytes.TrimSuffix(bytes.TrimSuffix(text[start:end], []byte("\n")), []byte("\r"))
 	from, to := 0, len(content)
 	if to > maxLine {
+		start := 0
 		if match {
-			from = max(0, s.matchStart(content)-leadIn)
+			start = s.matchStart(content)
+			from = max(0, start-leadIn)
 		}
 		to = min(to, from+maxLine)
+		from = min(texts.TokenEnd(content, from), start)
+		if token := texts.TokenStart(content, to); token > start {
+			to = token
+		}
 		from, to = runeStart(content, from), runeStart(content, to)
 	}
 	line.Text, line.CutBefore, line.CutAfter = string(content[from:to]), from, len(content)-to

@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/attractor-go/attractor/internal/encoded"
+	"github.com/attractor-go/attractor/internal/texts"
 )
 
 const (
@@ -142,14 +143,14 @@ func readLine(ctx context.Context, r *bufio.Reader) (string, error) {
 			line = []byte(short)
 		}
 		if isDense(line) {
-			kept := wholeRunes(line[:shownOfDense])
+			kept := wholeRunes(line[:texts.TokenStart(line, shownOfDense)])
 			return fmt.Sprintf("%s [... the line goes on for %d more bytes; a program seems to have written it, so search in it instead]",
 				kept, dropped+len(line)-len(kept)), nil
 		}
 		if dropped == 0 {
 			return string(line), nil
 		}
-		kept := wholeRunes(line)
+		kept := wholeRunes(line[:texts.TokenStart(line, len(line))])
 		return fmt.Sprintf("%s [... the line goes on for %d more bytes]", kept, dropped+len(line)-len(kept)), nil
 	}
 }
