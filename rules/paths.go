@@ -12,12 +12,13 @@ import (
 
 // pathPattern holds a pattern for files, as in .gitignore.
 type pathPattern struct {
-	base   string // the directory in which it matches; "" for the root of the file system
-	tree   bool   // matches base and everything in it
-	line   string // the pattern below base, as in .gitignore
-	lines  search.Pattern
-	folded search.Pattern // the same, folded
-	elems  []string       // of the pattern as written
+	base       string // the directory in which it matches; "" for the root of the file system
+	foldedBase string // base, folded
+	tree       bool   // matches base and everything in it
+	line       string // the pattern below base, as in .gitignore
+	lines      search.Pattern
+	folded     search.Pattern // the same, folded
+	elems      []string       // of the pattern as written
 }
 
 // maxElems is the most elements of a pattern, where several ** in a row count as one. With it the
@@ -50,6 +51,7 @@ func parsePath(text, dir string, dirs *Dirs) (p pathPattern, err error) {
 		p.base, line = fromWork(text, dirs.Work)
 	}
 	p.base = strings.TrimSuffix(path.Clean("/"+p.base), "/")
+	p.foldedBase = texts.FoldedPath(p.base)
 	if prefix, ok := strings.CutSuffix(line, "/**"); ok { // also the directory itself
 		line = prefix
 		if !strings.HasPrefix(line, "/") {
@@ -113,7 +115,7 @@ func (p *pathPattern) compile(line string) error {
 func (p *pathPattern) matches(name string, fold bool) bool {
 	base, lines := p.base, p.lines
 	if fold {
-		base, name, lines = texts.FoldedPath(base), texts.FoldedPath(name), p.folded
+		base, name, lines = p.foldedBase, texts.FoldedPath(name), p.folded
 	}
 	if !inside(base+"/", name+"/") {
 		return false
@@ -152,7 +154,8 @@ func (p *pathPattern) resolved(l looked, here bool) *pathPattern {
 	if to == name {
 		return nil
 	}
-	r := &pathPattern{base: strings.TrimSuffix(to, "/"), tree: rest == "", line: rest}
+	base := strings.TrimSuffix(to, "/")
+	r := &pathPattern{base: base, foldedBase: texts.FoldedPath(base), tree: rest == "", line: rest}
 	if !r.tree && r.compile(rest) != nil {
 		return nil // a part of a pattern is one
 	}

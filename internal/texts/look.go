@@ -20,7 +20,7 @@ func Look(name string) string {
 // FoldedPath returns the same text for all names of a file that some file system takes for the same one:
 // without case, in one normal form, and without the characters that some ignore.
 func FoldedPath(name string) string {
-	if !strings.ContainsFunc(name, func(r rune) bool { return r >= utf8.RuneSelf }) {
+	if isASCII(name) {
 		return strings.ToLower(name)
 	}
 	var folded strings.Builder
@@ -41,6 +41,15 @@ func FoldedPath(name string) string {
 		}
 	}
 	return folded.String()
+}
+
+func isASCII(text string) bool {
+	for i := range len(text) {
+		if text[i] >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
 }
 
 // HasLook reports whether another name can be equal to this one to the eye. It is false for most
