@@ -64,11 +64,13 @@ func TestL1_OtherSpellings(t *testing.T) {
 	for _, name := range []string{"A.TXT", "a.\u200btxt"} {
 		decides("write_file", name, tool.Deny, false)
 	}
-	for _, name := range []string{"\u017fecrets.json", "SECRETS.JSON", ".\u200benv", "id_r\u017fa", "\u2060.a\u017fw\u017f/x.pem",
+	for _, name := range []string{"\u017fecrets.json", "SECRETS.JSON", ".\u200benv", "id_r\u017fa",
+		"\u2060.a\u017fw\u017f/x.pem",
 		"my.\u212aey"} {
 		decides("read_file", name, tool.Ask, false)
 	}
-	for _, name := range []string{"node_module\u017f/p.js", "\ufb02ake.nix", "ru\ufb06-toolchain.toml", "AGENT\u017f.md", "\u200b.idea/x",
+	for _, name := range []string{"node_module\u017f/p.js", "\ufb02ake.nix", "ru\ufb06-toolchain.toml", "AGENT\u017f.md",
+		"\u200b.idea/x",
 		"\u200b.odd", ".v\u017fcode/tasks.json", "git~1/config", "HEAD "} {
 		decides("write_file", name, tool.Ask, false)
 	}

@@ -137,7 +137,8 @@ func (g *runner) call(ctx context.Context, dir, input string, run func(*exec.Cmd
 		"-c", "core.fsmonitor=false", "-c", "protocol.allow=never", "-c", "submodule.recurse=false",
 		"-c", "safe.bareRepository=explicit", "-c", "lfs.url=" + noObjects, "-c", "lfs.skipdownloaderrors=true",
 		"-c", "worktree.useRelativePaths=false"}, args)...) // else git changes the configuration of the repository
-	cmd.Dir, cmd.Env, cmd.Stdin, cmd.WaitDelay = dir, slices.Concat(g.environ, off), strings.NewReader(input), 5*time.Second
+	cmd.Dir, cmd.Env = dir, slices.Concat(g.environ, off)
+	cmd.Stdin, cmd.WaitDelay = strings.NewReader(input), 5*time.Second
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) } // git removes what is half done
 	out, said := &limited{}, &limited{}
 	cmd.Stdout, cmd.Stderr = out, said
