@@ -33,8 +33,7 @@ func TestJ9_WaitFollowsTheEnvironmentsGrace(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var cleaned atomic.Bool
-				e := &envtest.Memory{Grace: 6 * time.Second, Commands: func(ctx context.Context,
-					_ *envtest.MemoryCommand) env.Exit {
+				e := &envtest.Memory{Grace: 6 * time.Second, Commands: func(ctx context.Context, _ env.Command) env.Exit {
 					<-ctx.Done()
 					time.Sleep(c.cleanup)
 					cleaned.Store(true)
@@ -71,9 +70,6 @@ func TestJ9_WaitFollowsTheEnvironmentsGrace(t *testing.T) {
 					t.Error(err)
 				}
 				time.Sleep(time.Hour) // until the abandoned command has returned
-				if err := e.Close(); err != nil {
-					t.Error(err)
-				}
 			})
 		})
 	}
@@ -83,8 +79,7 @@ func TestJ9_WaitFollowsTheEnvironmentsGrace(t *testing.T) {
 // own grace time.
 func TestJ9_CloseFollowsTheEnvironmentsGrace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		e := &envtest.Memory{Grace: time.Minute, Commands: func(ctx context.Context,
-			_ *envtest.MemoryCommand) env.Exit {
+		e := &envtest.Memory{Grace: time.Minute, Commands: func(ctx context.Context, _ env.Command) env.Exit {
 			<-ctx.Done()
 			time.Sleep(40 * time.Second)
 			return env.Exit{}
@@ -110,9 +105,6 @@ func TestJ9_CloseFollowsTheEnvironmentsGrace(t *testing.T) {
 		}
 		if took := time.Since(began); took != 40*time.Second {
 			t.Errorf("Close took %v, want the 40 s of the process's clean-up", took)
-		}
-		if err := e.Close(); err != nil {
-			t.Error(err)
 		}
 	})
 }

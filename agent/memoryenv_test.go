@@ -22,19 +22,18 @@ import (
 )
 
 // spell is a command of the test, a spell checker that knows one mistake.
-func spell(ctx context.Context, c *envtest.MemoryCommand) env.Exit {
-	f, err := c.Files.Open(ctx, "greet.txt")
+func spell(ctx context.Context, e env.Environment, cmd env.Command) env.Exit {
+	f, err := e.Open(ctx, "greet.txt")
 	if err != nil {
 		return env.Exit{Code: 2}
 	}
 	text, err := io.ReadAll(f)
-	if err = errors.Join(err, f.Close()); err == nil && strings.Contains(string(text), "wrold") {
-		if _, err = io.WriteString(c.Stderr, "wrold: unknown word\n"); err == nil {
-			return env.Exit{Code: 1}
-		}
-	}
-	if err != nil {
+	if err = errors.Join(err, f.Close()); err != nil {
 		return env.Exit{Code: 2}
+	}
+	if strings.Contains(string(text), "wrold") {
+		cmd.Output(env.Stderr, []byte("wrold: unknown word\n"))
+		return env.Exit{Code: 1}
 	}
 	return env.Exit{}
 }
@@ -43,11 +42,13 @@ func spell(ctx context.Context, c *envtest.MemoryCommand) env.Exit {
 func TestD1_SessionInMemory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := envtest.NewMemory(map[string]string{"greet.txt": "Hello, wrold!\n", "AGENTS.md": "Mind your spelling.\n"})
-		e.Commands = envtest.Scripts{"spell greet.txt": spell, "serve": func(ctx context.Context,
-			_ *envtest.MemoryCommand) env.Exit {
-			<-ctx.Done()
+		e.Commands = func(ctx context.Context, cmd env.Command) env.Exit {
+			if cmd.Script == "spell greet.txt" {
+				return spell(ctx, e, cmd)
+			}
+			<-ctx.Done() // it serves
 			return env.Exit{}
-		}}.Run
+		}
 		model := llmtest.NewProvider("test",
 			llmtest.Calls(llmtest.Call("read_file", `{"file_path":"greet.txt"}`),
 				llmtest.Call("shell", `{"command":"spell greet.txt"}`)),
@@ -96,7 +97,7 @@ func TestD1_SessionInMemory(t *testing.T) {
 				t.Errorf("result %d of %q lacks %q", i, results, part)
 			}
 		}
-		if err := errors.Join(s.Close(), e.Close()); err != nil {
+		if err := s.Close(); err != nil {
 			t.Error(err)
 		}
 	})

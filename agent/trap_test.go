@@ -66,6 +66,7 @@ type rig struct {
 	grace    [2]time.Duration // grace times of the session and of the resumed one
 	log      *journal.Memory
 	memory   *envtest.Memory
+	over     chan struct{} // closed to end the commands that are left
 
 	lock   sync.Mutex
 	phase  string
@@ -74,12 +75,15 @@ type rig struct {
 
 func newRig(at string, nth int, bad func()) *rig {
 	r := &rig{trap: &trap{at: at, nth: nth, bad: bad, count: map[string]int{}, sprung: make(chan struct{})},
-		log: new(journal.Memory), grace: [2]time.Duration{patience, patience}}
+		log: new(journal.Memory), over: make(chan struct{}), grace: [2]time.Duration{patience, patience}}
 	r.memory = envtest.NewMemory(map[string]string{"file": "text", "AGENTS.md": "Be kind."})
-	r.memory.Commands = envtest.Scripts{"serve": func(ctx context.Context, _ *envtest.MemoryCommand) env.Exit {
-		<-ctx.Done()
+	r.memory.Commands = func(ctx context.Context, _ env.Command) env.Exit {
+		select {
+		case <-ctx.Done():
+		case <-r.over:
+		}
 		return env.Exit{}
-	}}.Run
+	}
 	return r
 }
 

@@ -34,21 +34,20 @@ func ExampleNewMemory() {
 	// map["notes/a.txt":"one\n" "notes/b.txt":"two\n"]
 }
 
-// The commands of a Memory are functions, by their scripts. Others are not found.
-func ExampleScripts() {
+// The commands of a Memory are functions.
+func ExampleMemory() {
 	ctx := context.Background()
 	files := envtest.NewMemory(nil)
-	files.Commands = envtest.Scripts{
-		"make": func(ctx context.Context, cmd *envtest.MemoryCommand) env.Exit {
-			if err := cmd.Files.WriteFile(ctx, "out.txt", []byte("made\n"), 0o644); err != nil {
-				fmt.Fprintln(cmd.Stderr, err)
-				return env.Exit{Code: 1}
-			}
-			fmt.Fprintln(cmd.Stdout, "1 file")
-			return env.Exit{}
-		},
-	}.Run
-	defer files.Close()
+	files.Commands = func(ctx context.Context, cmd env.Command) env.Exit {
+		if cmd.Script != "make" {
+			return env.Exit{Code: 127}
+		}
+		if err := files.WriteFile(ctx, "out.txt", []byte("made\n"), 0o644); err != nil {
+			return env.Exit{Code: 1}
+		}
+		cmd.Output(env.Stdout, []byte("1 file\n"))
+		return env.Exit{}
+	}
 	for _, script := range []string{"make", "make clean"} {
 		output, run, err := env.Output(ctx, files, env.Command{Script: script}, time.Minute)
 		fmt.Printf("%sexit code %d, %v\n", output, run.Code, err)
@@ -57,7 +56,6 @@ func ExampleScripts() {
 	// Output:
 	// 1 file
 	// exit code 0, <nil>
-	// sh: make clean: not found among the scripts of the test
 	// exit code 127, <nil>
 	// map["out.txt":"made\n"]
 }

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 	"unicode"
 
@@ -36,25 +37,21 @@ const MemoryDir = "/work"
 // The zero value is an empty environment, ready to use. Fields must be set before the first use. It
 // is safe for concurrent use.
 type Memory struct {
-	// Now returns the time for modification times and durations; nil means time.Now.
-	Now func() time.Time
-	// Commands runs each started command in its own goroutine; Scripts.Run is one. If it is nil,
-	// Start returns an error that wraps errors.ErrUnsupported.
+	// Commands runs each started command in its own goroutine. If it is nil, Start returns an error
+	// that wraps errors.ErrUnsupported.
 	//
-	// Its context ends when the command is killed. A function that has not returned after Grace is
-	// abandoned: the command's exit is then SIGKILL, and later output is lost. A killed command
-	// that returns a zero Exit has exit SIGTERM. Exit.Duration is filled in. After a return with
-	// Exit.Left the context lasts until Kill.
-	Commands func(ctx context.Context, cmd *MemoryCommand) env.Exit
+	// The command's directory is absolute, and its Output is never nil; its input is lost. The
+	// context ends when the command is killed. A function that has not returned after Grace is
+	// abandoned: the command's exit is then SIGKILL, and later output is lost. A killed command that
+	// returns a zero Exit has exit SIGTERM. Exit.Duration is filled in.
+	Commands func(ctx context.Context, cmd env.Command) env.Exit
 	// Grace is the time that a killed command has to return; zero means env.DefaultGrace.
 	Grace time.Duration
 
 	mu    sync.RWMutex
 	nodes map[string]*node // by names below the working directory, which is "."
 
-	last   int // the number of the last command
-	live   map[string]*memoryProcess
-	closed bool
+	commands atomic.Int64 // that were started
 }
 
 // node is a file or a directory. It is replaced and never changed, so open files need no lock.
@@ -113,23 +110,16 @@ func (m *Memory) Platform() env.Platform {
 // KillGrace implements env.Graceful.
 func (m *Memory) KillGrace() time.Duration { return cmp.Or(m.Grace, env.DefaultGrace) }
 
-func (m *Memory) now() time.Time {
-	if m.Now != nil {
-		return m.Now()
-	}
-	return time.Now()
-}
-
 // at returns what is at a place, or nil.
 func (m *Memory) at(place string) *node {
 	if n := m.nodes[place]; n != nil || place != "." {
 		return n
 	}
-	return m.newDir(0o755)
+	return newDir(0o755)
 }
 
-func (m *Memory) newDir(perm fs.FileMode) *node {
-	return &node{mode: fs.ModeDir | perm.Perm(), mod: m.now()}
+func newDir(perm fs.FileMode) *node {
+	return &node{mode: fs.ModeDir | perm.Perm(), mod: time.Now()}
 }
 
 func (n *node) info(name string) env.Info {
@@ -284,7 +274,7 @@ func (m *Memory) put(place string, n *node) {
 	}
 	for dir, made := place, true; dir != "." && made; {
 		dir = path.Dir(dir)
-		above := m.newDir(0o755)
+		above := newDir(0o755)
 		if old := m.at(dir); old != nil {
 			made = false
 			above.mode, above.changed = old.mode, old.changed
@@ -297,13 +287,12 @@ func (m *Memory) put(place string, n *node) {
 // as for env.Local.
 func (m *Memory) WriteFile(ctx context.Context, name string, data []byte, perm fs.FileMode) error {
 	return m.change(ctx, "write", name, func(_ string, old *node) (*node, error) {
-		return m.written(old, name, data,
-			perm)
+		return written(old, name, data, perm)
 	})
 }
 
 // written returns a file node with new content.
-func (m *Memory) written(old *node, name string, data []byte, perm fs.FileMode) (*node, error) {
+func written(old *node, name string, data []byte, perm fs.FileMode) (*node, error) {
 	base := name[strings.LastIndexByte(name, '/')+1:]
 	switch {
 	case old != nil && old.mode.IsDir(), base == "":
@@ -313,7 +302,7 @@ func (m *Memory) written(old *node, name string, data []byte, perm fs.FileMode) 
 	case strings.ContainsFunc(base, unicode.IsControl):
 		return nil, fmt.Errorf("a new file's name must not contain control characters: %w", fs.ErrInvalid)
 	}
-	return &node{mode: perm.Perm(), mod: m.now(), data: bytes.Clone(data)}, nil
+	return &node{mode: perm.Perm(), mod: time.Now(), data: bytes.Clone(data)}, nil
 }
 
 // Replace implements env.Replacer.
@@ -322,7 +311,7 @@ func (m *Memory) Replace(ctx context.Context, name string, was env.Hash, data []
 		if err := old.compare(was); err != nil {
 			return nil, err
 		}
-		return m.written(old, name, data, perm)
+		return written(old, name, data, perm)
 	})
 }
 
@@ -392,8 +381,7 @@ func (m *Memory) Lstat(ctx context.Context, name string) (described env.Node, er
 // Readlink implements env.Tree. It always returns an error, because there are no links.
 func (m *Memory) Readlink(ctx context.Context, name string) (string, error) {
 	return "", m.look(ctx, "readlink", name, func(string, *node) error {
-		return fmt.Errorf("not a symbolic link: %w",
-			fs.ErrInvalid)
+		return fmt.Errorf("not a symbolic link: %w", fs.ErrInvalid)
 	})
 }
 
@@ -411,7 +399,7 @@ func (m *Memory) Mkdir(ctx context.Context, name string, perm fs.FileMode) error
 		if strings.ContainsFunc(base(place), unicode.IsControl) {
 			return nil, fmt.Errorf("a new directory's name must not contain control characters: %w", fs.ErrInvalid)
 		}
-		return m.newDir(perm), nil
+		return newDir(perm), nil
 	})
 }
 
@@ -422,7 +410,7 @@ func (m *Memory) Chmod(ctx context.Context, name string, perm fs.FileMode) error
 			return nil, fs.ErrNotExist
 		}
 		same := *old
-		same.mode, same.changed = old.mode.Type()|perm.Perm(), m.now()
+		same.mode, same.changed = old.mode.Type()|perm.Perm(), time.Now()
 		return &same, nil
 	})
 }

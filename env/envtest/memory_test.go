@@ -1,13 +1,11 @@
 package envtest_test
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
-	"maps"
 	"os"
 	"strings"
 	"sync"
@@ -27,187 +25,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-func print(w io.Writer, text string) {
-	if _, err := io.WriteString(w, text); err != nil {
-		panic(err)
-	}
-}
-
-// exits returns a command that exits with a code.
-func exits(code int) func(context.Context, *envtest.MemoryCommand) env.Exit {
-	return func(context.Context, *envtest.MemoryCommand) env.Exit { return env.Exit{Code: code} }
-}
-
-// prints returns a command that writes a text to its standard output.
-func prints(text string) func(context.Context, *envtest.MemoryCommand) env.Exit {
-	return func(_ context.Context, c *envtest.MemoryCommand) env.Exit {
-		print(c.Stdout, text)
-		return env.Exit{}
-	}
-}
-
-// hangs returns a command that prints a text and waits to be killed.
-func hangs(text string) func(context.Context, *envtest.MemoryCommand) env.Exit {
-	return func(ctx context.Context, c *envtest.MemoryCommand) env.Exit {
-		print(c.Stdout, text)
-		<-ctx.Done()
-		return env.Exit{}
-	}
-}
-
-// copies returns a command that copies its input to its output.
-func copies(before, after string) func(context.Context, *envtest.MemoryCommand) env.Exit {
-	return func(_ context.Context, c *envtest.MemoryCommand) env.Exit {
-		print(c.Stdout, before)
-		if _, err := io.Copy(c.Stdout, c.Stdin); err != nil {
-			return env.Exit{Code: 1}
-		}
-		print(c.Stdout, after)
-		return env.Exit{}
-	}
-}
-
-// readsAndExits returns a command that waits for a line or the end of its input.
-func readsAndExits(code int) func(context.Context, *envtest.MemoryCommand) env.Exit {
-	return func(_ context.Context, c *envtest.MemoryCommand) env.Exit {
-		if _, err := bufio.NewReader(c.Stdin).ReadString('\n'); err != nil && err != io.EOF {
-			return env.Exit{Code: 1}
-		}
-		return env.Exit{Code: code}
-	}
-}
-
-// suiteScripts returns functions that do what the suite's scripts do.
-func suiteScripts(release <-chan struct{}) envtest.Scripts {
-	type command = envtest.MemoryCommand
-	scripts := envtest.Scripts{
-		"true":     exits(0),
-		"exit 4":   exits(4),
-		"exit 7":   exits(7),
-		"exit 255": exits(255),
-		"chmod 0 f secret; if cat f; then chmod 755 secret; fi": exits(0),
-		"kill -s KILL $$": func(context.Context, *command) env.Exit { return env.Exit{Code: -1, Signal: "SIGKILL"} },
-		"a='one  two'\nprintf '%s\\n' \"$a\" \"it's\" \\\\ # a comment\ncat <<'END'\n$HOME `id` \u00fc\nEND\n": prints(
-			"one  two\nit's\n\\\n$HOME `id` \u00fc\n"),
-		"echo out; echo err >&2": func(_ context.Context, c *command) env.Exit {
-			print(c.Stdout, "out\n")
-			print(c.Stderr, "err\n")
-			return env.Exit{}
-		},
-		"echo out; echo err >&2; exit 3": func(_ context.Context, c *command) env.Exit {
-			print(c.Stdout, "out\n")
-			print(c.Stderr, "err\n")
-			return env.Exit{Code: 3}
-		},
-		`echo 1; read x; echo 2 >&2; read x; echo 3; read x; echo 4 >&2`: func(_ context.Context, c *command) env.Exit {
-			lines := bufio.NewScanner(c.Stdin)
-			for i, w := range []io.Writer{c.Stdout, c.Stderr, c.Stdout, c.Stderr} {
-				if i > 0 && !lines.Scan() {
-					return env.Exit{Code: 1}
-				}
-				print(w, fmt.Sprintln(i+1))
-			}
-			return env.Exit{}
-		},
-		"i=0; while [ $i -lt 2000 ]; do echo out; echo err >&2; i=$((i+1)); done": func(_ context.Context,
-			c *command) env.Exit {
-			done := make(chan struct{})
-			go func() {
-				defer close(done)
-				for range 2000 {
-					print(c.Stderr, "err\n")
-				}
-			}()
-			for range 2000 {
-				print(c.Stdout, "out\n")
-			}
-			<-done
-			return env.Exit{}
-		},
-		"i=0; while [ $i -lt 5000 ]; do echo line $i; i=$((i+1)); done": func(_ context.Context, c *command) env.Exit {
-			for i := range 5000 {
-				print(c.Stdout, fmt.Sprintln("line", i))
-			}
-			return env.Exit{}
-		},
-	}
-	maps.Copy(scripts, waitingScripts(release))
-	return scripts
-}
-
-// waitingScripts returns those that wait for something.
-func waitingScripts(release <-chan struct{}) envtest.Scripts {
-	type command = envtest.MemoryCommand
-	return envtest.Scripts{
-		"cat":             copies("", ""),
-		"cat; echo end":   copies("", "end\n"),
-		"echo ready; cat": copies("ready\n", ""),
-		"cat f": func(ctx context.Context, c *command) env.Exit {
-			f, err := c.Files.Open(ctx, "f")
-			if err != nil {
-				return env.Exit{Code: 1}
-			}
-			_, err = io.Copy(c.Stdout, f)
-			if err = errors.Join(err, f.Close()); err != nil {
-				return env.Exit{Code: 1}
-			}
-			return env.Exit{}
-		},
-		`printf '%s|' "$ENVTEST_ODD" "$ENVTEST_EMPTY" "${ENVTEST_EMPTY-unset}"`: func(_ context.Context,
-			c *command) env.Exit {
-			for _, v := range c.Env {
-				_, value, _ := strings.Cut(v, "=")
-				print(c.Stdout, value+"|")
-			}
-			print(c.Stdout, "|")
-			return env.Exit{}
-		},
-		"read x; exit 3": readsAndExits(3),
-		"while read x; do echo $x; done; exit 5": func(ctx context.Context, c *command) env.Exit {
-			copies("", "")(ctx, c)
-			return env.Exit{Code: 5}
-		},
-		"echo partial; sleep 1000": hangs("partial\n"),
-		"echo ready; sleep 1000":   hangs("ready\n"),
-		"trap 'echo asked; exit 3' TERM; echo ready; while :; do sleep 1000 & wait; done": func(ctx context.Context,
-			c *command) env.Exit {
-			hangs("ready\n")(ctx, c)
-			print(c.Stdout, "asked\n")
-			return env.Exit{Code: 3}
-		},
-		"trap '' TERM; echo ready; sleep 1000; echo slept": func(_ context.Context, c *command) env.Exit {
-			print(c.Stdout, "ready\n")
-			<-release
-			return env.Exit{}
-		},
-		"while :; do echo flood; done": func(ctx context.Context, c *command) env.Exit {
-			for ctx.Err() == nil {
-				print(c.Stdout, "flood\n")
-			}
-			return env.Exit{}
-		},
-	}
-}
-
 func TestD1_MemoryPassesTheSuite(t *testing.T) {
-	const functions = "its commands are functions"
-	envtest.SuiteWith(t, func(t *testing.T) env.Environment {
-		release := make(chan struct{})
-		m := &envtest.Memory{Commands: suiteScripts(release).Run, Grace: time.Second}
-		t.Cleanup(func() {
-			close(release)
-			if err := m.Close(); err != nil {
-				t.Error(err)
-			}
-		})
-		return m
-	}, envtest.Options{Lacks: map[envtest.Feature]string{
-		envtest.Links: "it has files and directories only", envtest.FIFOs: "it has files and directories only",
-		envtest.Trees: functions, envtest.Terminals: functions,
-	}})
-}
-
-func TestD1_MemoryWithoutCommandsPassesTheSuite(t *testing.T) {
 	envtest.SuiteWith(t, func(t *testing.T) env.Environment { return &envtest.Memory{} }, envtest.Options{
 		Lacks: map[envtest.Feature]string{envtest.Commands: "it was given none",
 			envtest.Links: "it has files and directories only",
@@ -319,23 +137,18 @@ func described(i env.Info) string {
 }
 
 func TestD1_MemoryFiles(t *testing.T) {
-	var now time.Time
 	m := envtest.NewMemory(map[string]string{"a": "1", "dir/b": "2"})
-	m.Now = func() time.Time { return now }
-	now = time.Date(2030, 1, 2, 3, 4, 5, 6, time.UTC)
+	began := time.Now()
 	if err := m.WriteFile(t.Context(), "dir/c", []byte("3"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(map[string]string{"a": "1", "dir/b": "2", "dir/c": "3"}, m.Files()); diff != "" {
 		t.Error(diff)
 	}
-	for _, name := range []string{"dir/c", "dir"} {
-		if info, err := m.Stat(t.Context(), name); err != nil || !info.ModTime.Equal(now) {
+	for name, changed := range map[string]bool{"a": false, "dir/c": true, "dir": true} {
+		if info, err := m.Stat(t.Context(), name); err != nil || info.ModTime.Before(began) == changed {
 			t.Errorf("%s: %+v, %v", name, info, err)
 		}
-	}
-	if info, err := m.Stat(t.Context(), "a"); err != nil || info.ModTime.Equal(now) {
-		t.Errorf("a: %+v, %v", info, err)
 	}
 	defer func() {
 		if recover() == nil {
@@ -349,57 +162,56 @@ func TestD1_MemoryFiles(t *testing.T) {
 func TestD4_MemoryInABubble(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
-		var late error
-		m := &envtest.Memory{Commands: envtest.Scripts{
-			"obey": hangs(""),
-			"deaf": func(_ context.Context, c *envtest.MemoryCommand) env.Exit {
-				<-release
-				_, late = c.Stdout.Write([]byte("late"))
+		m := envtest.NewMemory(map[string]string{"dir/f": ""})
+		m.Commands = func(ctx context.Context, cmd env.Command) env.Exit {
+			cmd.Output(env.Stdout, []byte(cmd.Script+" in "+cmd.Dir))
+			switch cmd.Script {
+			case "fail":
 				return env.Exit{Code: 7}
-			},
-			"leave": func(ctx context.Context, _ *envtest.MemoryCommand) env.Exit {
+			case "obey":
+				<-ctx.Done()
+			case "deaf":
+				<-release
+				cmd.Output(env.Stdout, []byte("late"))
+			case "leave":
 				go func() {
 					<-ctx.Done()
 					close(release)
 				}()
 				return env.Exit{Code: 1, Left: []string{"a server"}}
-			},
-			"read": readsAndExits(0),
-		}.Run}
-		for _, c := range []struct {
-			script string
-			want   env.Result
-		}{
-			{"obey", env.Result{Exit: env.Exit{Code: -1, Signal: "SIGTERM", Duration: 10 * time.Second},
-				TimedOut: true}},
-			{"read", env.Result{Exit: env.Exit{Code: 1, Duration: 10 * time.Second}, TimedOut: true}},
-			{"deaf", env.Result{Exit: env.Exit{Code: -1, Signal: "SIGKILL", Duration: 12 * time.Second},
-				TimedOut: true}},
-			{"leave", env.Result{Exit: env.Exit{Code: 1, Left: []string{"a server"}}}},
-			{"nothing", env.Result{Exit: env.Exit{Code: 127}}},
+			}
+			return env.Exit{}
+		}
+		outputs := map[string]*capture.Buffer{}
+		var left env.Process
+		for script, want := range map[string]env.Result{
+			"fail":  {Exit: env.Exit{Code: 7}},
+			"obey":  {Exit: env.Exit{Code: -1, Signal: "SIGTERM", Duration: 10 * time.Second}, TimedOut: true},
+			"deaf":  {Exit: env.Exit{Code: -1, Signal: "SIGKILL", Duration: 12 * time.Second}, TimedOut: true},
+			"leave": {Exit: env.Exit{Code: 1, Left: []string{"a server"}}},
 		} {
-			var out capture.Buffer
-			got, err := env.Run(t.Context(), m, env.Command{Script: c.script, Stdin: true, Output: out.Write}, 0)
+			outputs[script] = new(capture.Buffer)
+			got, err := env.Run(t.Context(), m,
+				env.Command{Script: script, Dir: "dir", Output: outputs[script].Write}, 0)
 			if err != nil {
 				t.Fatal(err)
 			}
-			c.want.Timeout, got.Process = env.DefaultTimeout, nil
-			if diff := cmp.Diff(c.want, got); diff != "" {
-				t.Errorf("%s: %s", c.script, diff)
+			if script == "leave" {
+				left = got.Process
 			}
-			if c.script == "nothing" != (out.Count(env.Stderr) > 0) || out.Count(env.Stdout) > 0 {
-				t.Errorf("%s: output %q", c.script, out.Text())
+			want.Timeout, got.Process = env.DefaultTimeout, nil
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("%s: %s", script, diff)
 			}
 		}
-		if err := m.Close(); err != nil { // ends what was left
+		if err := left.Kill(t.Context()); err != nil {
 			t.Error(err)
 		}
-		synctest.Wait()
-		if !errors.Is(late, fs.ErrClosed) {
-			t.Errorf("output after the end: %v", late)
-		}
-		if _, err := m.Start(t.Context(), env.Command{Script: "obey"}); !errors.Is(err, fs.ErrClosed) {
-			t.Errorf("Start after Close: %v", err)
+		synctest.Wait() // the deaf command prints and ends
+		for script, out := range outputs {
+			if out.Text() != script+" in /work/dir" {
+				t.Errorf("%s: output %q", script, out.Text())
+			}
 		}
 	})
 }

@@ -32,7 +32,7 @@ func (inMemory) Close() error                                    { return nil }
 
 func newMemory(wire.Options) (environment, error) {
 	m := envtest.NewMemory(map[string]string{"a.txt": "some text\n", "dir/b.txt": "more text\n"})
-	m.Commands = func(ctx context.Context, cmd *envtest.MemoryCommand) env.Exit { return env.Exit{Code: 3} }
+	m.Commands = func(context.Context, env.Command) env.Exit { return env.Exit{Code: 3} }
 	return inMemory{m}, nil
 }
 
@@ -304,7 +304,7 @@ func TestO1_KilledOnlyIfAbandoned(t *testing.T) {
 		go func() {
 			done <- serve(t.Context(), far, func(o wire.Options) (environment, error) {
 				m := envtest.NewMemory(nil)
-				m.Commands = func(ctx context.Context, _ *envtest.MemoryCommand) env.Exit {
+				m.Commands = func(ctx context.Context, _ env.Command) env.Exit {
 					if !ends {
 						<-ctx.Done()
 					}
