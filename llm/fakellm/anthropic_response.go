@@ -205,10 +205,5 @@ func (anthropic) inBand(code string) frame {
 		"message": "The server is not well."}})}
 }
 
-// garbage implements format.
-func (anthropic) garbage() frame {
-	return frame{event: "content_block_delta", data: `{"type":"content_block_delta","index":0,"delta":{"ty`}
-}
-
 // ping implements format.
 func (anthropic) ping() frame { return frame{event: "ping", data: `{"type":"ping"}`} }

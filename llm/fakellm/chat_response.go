@@ -120,10 +120,5 @@ func (*chat) inBand(code string) frame {
 		"type": cmp.Or(code, "overloaded_error")}})}
 }
 
-// garbage implements format.
-func (*chat) garbage() frame {
-	return frame{data: `{"id":"x","object":"chat.completion.chunk","choices":[{"index":0,"delta":{"con`}
-}
-
 // ping implements format: a comment keeps the connection alive.
 func (*chat) ping() frame { return frame{} }

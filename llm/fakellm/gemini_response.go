@@ -187,8 +187,5 @@ func (f gemini) inBand(code string) frame {
 	return frame{data: string(f.failure(why))}
 }
 
-// garbage implements format.
-func (gemini) garbage() frame { return frame{data: `{"candidates": [{"content": {"pa`} }
-
 // ping implements format: the API has no event for it, so it is a comment.
 func (gemini) ping() frame { return frame{} }

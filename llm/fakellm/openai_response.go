@@ -189,12 +189,6 @@ func (f *openai) inBand(code string) frame {
 		"message": "The server is not well.", "param": nil, "sequence_number": 0})}
 }
 
-// garbage implements format.
-func (*openai) garbage() frame {
-	return frame{event: "response.output_text.delta",
-		data: `{"type":"response.output_text.delta","output_index":0,"del`}
-}
-
 // ping implements format. The real API sends this event, but does not document it.
 func (*openai) ping() frame {
 	return frame{event: "keepalive", data: `{"type":"keepalive","sequence_number":0}`}

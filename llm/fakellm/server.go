@@ -64,7 +64,6 @@ type format interface {
 	// stream.
 	failure(f *refusal) []byte
 	inBand(code string) frame
-	garbage() frame
 	ping() frame
 }
 

@@ -19,7 +19,7 @@ type streamer struct {
 
 func (s *streamer) run(frames []frame) {
 	for _, f := range frames {
-		if s.due(f) && !s.perform() {
+		if s.due(f) && !s.perform(f) {
 			return
 		}
 		s.send(f)
@@ -42,8 +42,8 @@ func (s *streamer) due(f frame) bool {
 	return f.closing
 }
 
-// perform performs the fault. It reports whether the response continues after it.
-func (s *streamer) perform() bool {
+// perform performs the fault before a frame. It reports whether the response continues after it.
+func (s *streamer) perform(before frame) bool {
 	fault := s.fault
 	s.fault = Fault{}
 	switch fault.Kind {
@@ -52,7 +52,7 @@ func (s *streamer) perform() bool {
 	case FaultError:
 		s.send(s.f.inBand(fault.Error))
 	case FaultGarbage:
-		s.send(s.f.garbage())
+		s.send(frame{event: before.event, data: before.data[:len(before.data)/2]}) // of an object, or of [DONE]
 		return true
 	case FaultHang:
 		<-s.ctx.Done()
