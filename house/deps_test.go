@@ -107,15 +107,15 @@ var allowed = map[string][]string{
 	// internal/record makes the recording in the README.
 	"internal/record": {"llm", "llm/fakellm", "github.com/google/go-cmp/cmp", "internal/peer"},
 
-	"internal/peer":        {},                                                    // for tests
-	"internal/await":       {},                                                    // for tests
-	"internal/longsession": {"agent", "env", "journal", "llm", "profile", "tool"}, // for tests
-	"internal/seed":        {"pgregory.net/rapid"},                                // for tests
-	"internal/soak":        {"agent", "journal", "llm", "llm/fakellm", "tool"},    // for tests
-	"internal/doors":       {},                                                    // has only tests
-	"internal/mcptest":     {},                                                    // has only tests
-	"internal/loopdns":     {"golang.org/x/net/dns/dnsmessage"},                   // for tests
-	"internal/authserver":  {},                                                    // for tests
+	"internal/peer":        {},                                                                     // for tests
+	"internal/await":       {},                                                                     // for tests
+	"internal/longsession": {"agent", "env", "journal", "llm", "profile", "tool"},                  // for tests
+	"internal/seed":        {"pgregory.net/rapid"},                                                 // for tests
+	"internal/soak":        {"agent", "internal/orphans", "journal", "llm", "llm/fakellm", "tool"}, // for tests
+	"internal/doors":       {},                                                                     // has only tests
+	"internal/mcptest":     {},                                                                     // has only tests
+	"internal/loopdns":     {"golang.org/x/net/dns/dnsmessage"},                                    // for tests
+	"internal/authserver":  {},                                                                     // for tests
 
 	"examples/jsonclient/go": {},
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -23,12 +24,12 @@ func adopt() {
 // command lines and working directories.
 func end(patience time.Duration) (lines []string) {
 	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
-		reap()
-		if len(children()) == 0 {
+		Reap()
+		if len(Below()) == 0 {
 			return nil
 		}
 	}
-	for _, pid := range children() {
+	for _, pid := range Below() {
 		dir := "/proc/" + strconv.Itoa(pid) + "/"
 		line, err := os.ReadFile(dir + "cmdline")
 		if err != nil {
@@ -43,9 +44,9 @@ func end(patience time.Duration) (lines []string) {
 	return lines
 }
 
-// reap waits for children that have ended. The init process of a PID namespace cannot end before
-// its zombies are reaped. No test waits for children any more.
-func reap() {
+// Reap waits for children that have ended, such as those whose parent was killed. The init process
+// of a PID namespace cannot end before its zombies are reaped. Nothing else may wait for children.
+func Reap() {
 	for {
 		if pid, err := syscall.Wait4(-1, nil, syscall.WNOHANG, nil); pid <= 0 || err != nil {
 			return
@@ -53,22 +54,36 @@ func reap() {
 	}
 }
 
-// children returns the ids of this process's children, without zombies.
-func children() (pids []int) {
+// Below returns the ids of the processes below this one that have not ended, in order.
+func Below() (pids []int) {
 	files, err := filepath.Glob("/proc/[0-9]*/stat")
 	if err != nil {
 		return nil
 	}
+	parent := map[int]int{}
+	alive := map[int]bool{}
 	for _, name := range files {
 		line, err := os.ReadFile(name)
 		if err != nil {
+			continue // it has ended
+		}
+		fields := strings.Fields(string(line[bytes.LastIndexByte(line, ')')+1:]))
+		pid, err := strconv.Atoi(filepath.Base(filepath.Dir(name)))
+		if err != nil || len(fields) < 2 {
 			continue
 		}
-		f := strings.Fields(string(line[bytes.LastIndexByte(line, ')')+1:]))
-		pid, err := strconv.Atoi(filepath.Base(filepath.Dir(name)))
-		if err == nil && len(f) > 1 && f[0] != "Z" && f[0] != "X" && f[1] == strconv.Itoa(os.Getpid()) {
+		parent[pid], _ = strconv.Atoi(fields[1]) // the kernel writes a number
+		alive[pid] = fields[0] != "Z" && fields[0] != "X"
+	}
+	for pid := range parent {
+		at := parent[pid]
+		for steps := 0; at > 0 && at != os.Getpid() && steps < len(parent); steps++ {
+			at = parent[at]
+		}
+		if at == os.Getpid() && alive[pid] {
 			pids = append(pids, pid)
 		}
 	}
+	slices.Sort(pids)
 	return pids
 }

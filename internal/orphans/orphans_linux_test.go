@@ -16,13 +16,13 @@ func TestI5_AnOrphanIsFoundAndEnded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if list := children(); len(list) != 1 {
+	if list := Below(); len(list) != 1 {
 		t.Errorf("children %v, want %s", list, strings.TrimSpace(string(out)))
 	}
 	if code := check(0, time.Second); code != 1 {
 		t.Errorf("exit code %d", code)
 	}
-	for len(children()) > 0 { // a KILL takes a moment
+	for len(Below()) > 0 { // a KILL takes a moment
 	}
 	if code := Check(3); code != 3 {
 		t.Errorf("exit code %d, want that of the tests", code)

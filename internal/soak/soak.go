@@ -14,6 +14,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/attractor-go/attractor/internal/orphans"
 )
 
 // Config says what a soak runs.
@@ -246,7 +248,7 @@ func Child(open Open) {
 func (r *run) rest(before Figures) Figures {
 	r.web.CloseClientConnections()
 	for end := time.Now().Add(30 * time.Second); ; {
-		reap()
+		orphans.Reap()
 		f := measure(r.dirs...)
 		if before == nil || len(f.more(before)) == 0 || time.Now().After(end) {
 			return f
@@ -289,7 +291,7 @@ func (r *run) summary() string {
 // left lists what is left.
 func (r *run) left() string {
 	all := filesIn(r.dirs)
-	for pid := range descendants() {
+	for _, pid := range orphans.Below() {
 		line, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid)) // it may have ended
 		all = append(all, fmt.Sprintf("%d %q", pid, line))
 	}

@@ -7,10 +7,13 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/attractor-go/attractor/agent"
+	"github.com/attractor-go/attractor/internal/orphans"
 	"github.com/attractor-go/attractor/journal"
 	"github.com/attractor-go/attractor/llm"
 )
@@ -346,4 +349,22 @@ func (p *plan) end() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return errors.Join(p.errs...)
+}
+
+// killOne kills a process below this one that works in a directory or, if that is empty, in any,
+// except one. It reports whether there was one.
+func killOne(dice *rand.Rand, dir string, except int) bool {
+	all := slices.DeleteFunc(orphans.Below(), func(pid int) bool {
+		cwd, err := os.Readlink(fmt.Sprintf("/proc/%d/cwd", pid))
+		return pid == except || err != nil || !strings.HasPrefix(cwd, dir)
+	})
+	if len(all) == 0 {
+		return false
+	}
+	p, err := os.FindProcess(all[dice.IntN(len(all))])
+	if err != nil {
+		return false
+	}
+	defer p.Release() // it only forgets the process
+	return slices.Contains(orphans.Below(), p.Pid) && p.Kill() == nil
 }
