@@ -219,7 +219,7 @@ func linkMutations() []mutation {
 				return e.Stat(ctx, real)
 			}}
 		})},
-		{defect: "ReadDir follows", check: "D1_LinksAreListed", mutate: changed(func(e env.Environment) mutant {
+		{defect: "ReadDir follows", check: "D1_LinksAreFollowed", mutate: changed(func(e env.Environment) mutant {
 			return mutant{readDir: listed(e, func(list []env.Info) []env.Info {
 				for i := range list {
 					list[i].Mode &^= fs.ModeSymlink
@@ -227,7 +227,7 @@ func linkMutations() []mutation {
 				return list
 			})}
 		})},
-		{defect: "links to nowhere are left out", check: "D1_LinksAreListed",
+		{defect: "links to nowhere are left out", check: "D1_LinksAreFollowed",
 			mutate: changed(func(e env.Environment) mutant {
 				return mutant{readDir: listed(e, func(list []env.Info) []env.Info {
 					return slices.DeleteFunc(list, func(i env.Info) bool {
@@ -294,14 +294,14 @@ func writeMutations() []mutation {
 
 func onlyTheFileMutations() []mutation {
 	return []mutation{
-		{defect: "a backup is left", check: "D1_NothingButTheFileIsLeft",
+		{defect: "a backup is left", check: "D1_OnlyFilesAreWritten",
 			mutate: changed(func(e env.Environment) mutant {
 				return mutant{write: func(ctx context.Context, name string, data []byte, perm fs.FileMode) error {
 					return errors.Join(e.WriteFile(ctx, name, data, perm), os.WriteFile(pathOf(e, name)+"~", data,
 						perm))
 				}}
 			})},
-		{defect: "a failure leaves a temporary file", check: "D1_NothingButTheFileIsLeft",
+		{defect: "a failure leaves a temporary file", check: "D1_OnlyFilesAreWritten",
 			mutate: changed(func(e env.Environment) mutant {
 				return mutant{write: func(ctx context.Context, name string, data []byte, perm fs.FileMode) error {
 					err := e.WriteFile(ctx, name, data, perm)

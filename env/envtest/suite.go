@@ -57,11 +57,6 @@ func Suite(t *testing.T, make func(t *testing.T) env.Environment) {
 
 // SuiteWith runs Suite on an environment that lacks some features.
 func SuiteWith(t *testing.T, make func(t *testing.T) env.Environment, opts Options) {
-	for feature, why := range opts.Lacks {
-		if !slices.Contains(features(), feature) || why == "" {
-			t.Fatalf("Options.Lacks[%q] = %q, want one of %q, and a reason", feature, why, features())
-		}
-	}
 	if opts.Lacks[Writing] != "" && opts.Arrange == nil {
 		t.Fatal("an environment that lacks writing needs Options.Arrange: another one that can put files in its place")
 	}
@@ -80,10 +75,6 @@ func SuiteWith(t *testing.T, make func(t *testing.T) env.Environment, opts Optio
 			c.check(t, make(t), opts, waitLimit)
 		})
 	}
-}
-
-func features() []Feature {
-	return []Feature{Writing, Commands, Modes, Links, FIFOs, Trees, Sessions, Signals, Terminals}
 }
 
 // check is one test of the suite.
