@@ -105,7 +105,7 @@ var allowed = map[string][]string{
 		"golang.org/x/sys/...", "golang.org/x/term"},
 
 	// internal/record makes the recording in the README.
-	"internal/record": {"llm", "llm/fakellm", "github.com/google/go-cmp/cmp", "internal/peer"},
+	"internal/record": {"llm/fakellm", "github.com/google/go-cmp/cmp", "internal/peer"},
 
 	"internal/peer":        {},                                                                     // for tests
 	"internal/await":       {},                                                                     // for tests

@@ -23,8 +23,8 @@ func TestQ1_RecordingIsTrue(t *testing.T) {
 		peer.Need(t, program)
 	}
 	recorded := parse(t)
-	if strings.Contains(recorded.Description, "The script expects") {
-		t.Fatal("the recording shows a model whose script broke off")
+	if strings.Contains(recorded.Description, "The script is over.") {
+		t.Fatal("the recording goes on after the end of the script")
 	}
 	played, err := play(t.Context(), t.TempDir(), pace{})
 	if err != nil {

@@ -4,16 +4,13 @@ import (
 	"context"
 	"embed"
 	"encoding/json"
-	"fmt"
 	"io/fs"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"regexp"
-	"strings"
 	"time"
 
-	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/llm/fakellm"
 )
 
@@ -36,31 +33,27 @@ func watched() pace {
 	return pace{35 * time.Millisecond, 60 * time.Millisecond, 500 * time.Millisecond, 1}
 }
 
-// answer is a turn of the model, which it gives only if what came before has this text.
-type answer struct {
-	after string
-	text  string
-	calls []fakellm.Call
-}
-
 // answers is what the model says, one answer after the other.
-func answers() []answer {
+func answers() []fakellm.Turn {
 	const old, dashes = "tr ' ' '_'", "tr -cs 'a-z0-9' '-'"
 	test := call("shell", "command", "sh slug_test.sh")
-	return []answer{
-		{"", "I'll read the code, and run its test.", []fakellm.Call{call("read_file", "file_path", "slug.sh")}},
-		{"slug()", "", []fakellm.Call{test}},
-		{"FAIL  Hello World", "Words are joined by `_`, and punctuation stays. `tr -cs` makes one dash of any run of other characters.",
-			[]fakellm.Call{call("edit_file", "file_path", "slug.sh", "old_string", old, "new_string", dashes), test}},
-		{"empty title", "A dash is left at either end; `sed` takes it.", []fakellm.Call{
-			call("edit_file", "file_path", "slug.sh", "old_string", dashes, "new_string",
+	return []fakellm.Turn{
+		{Text: "I'll read the code, and run its test.",
+			Calls: []fakellm.Call{call("read_file", "file_path", "slug.sh")}},
+		{Calls: []fakellm.Call{test}},
+		{Text: "Words are joined by `_`, and punctuation stays. " +
+			"`tr -cs` makes one dash of any run of other characters.",
+			Calls: []fakellm.Call{call("edit_file", "file_path", "slug.sh", "old_string", old, "new_string", dashes), test}},
+		{Text: "A dash is left at either end; `sed` takes it.",
+			Calls: []fakellm.Call{call("edit_file", "file_path", "slug.sh", "old_string", dashes, "new_string",
 				dashes+" | sed 's/^-//; s/-$//'")}},
-		{"sed", "Now the case of an empty title.", []fakellm.Call{
-			call("edit_file", "file_path", "slug_test.sh", "old_string", "check \"hello\"", "new_string",
-				"check \"\" \"\"\ncheck \"hello\""), test}},
-		{"unknown", "Nobody knows whether the test ended, so I run it again. The edits are there.",
-			[]fakellm.Call{test}},
-		{"ok    Hello World", "`slug` joins words with single dashes now, and leaves none at the ends. An empty title has a case of its own.", nil},
+		{Text: "Now the case of an empty title.",
+			Calls: []fakellm.Call{call("edit_file", "file_path", "slug_test.sh", "old_string", "check \"hello\"",
+				"new_string", "check \"\" \"\"\ncheck \"hello\""), test}},
+		{Text: "Nobody knows whether the test ended, so I run it again. The edits are there.",
+			Calls: []fakellm.Call{test}},
+		{Text: "`slug` joins words with single dashes now, and leaves none at the ends. " +
+			"An empty title has a case of its own."},
 	}
 }
 
@@ -79,38 +72,14 @@ func call(name string, args ...string) fakellm.Call {
 // model returns the scripted model. It applies the brake before the answers whose commands have to
 // run until the person has typed or killed something.
 func model(p pace, b brake) fakellm.Model {
+	script := fakellm.Script(answers()...)
 	return func(r *fakellm.Request) fakellm.Turn {
 		time.Sleep(p.think)
-		script := answers()
-		n := r.Turn()
-		if n == 2 || n == 4 {
+		if n := r.Turn(); n == 2 || n == 4 {
 			b.apply()
 		}
-		if n >= len(script) {
-			return fakellm.Turn{Text: "The script is over."}
-		}
-		if said := since(r.Messages); !strings.Contains(said, script[n].after) {
-			return fakellm.Turn{Text: fmt.Sprintf("The script expects %q in %q.", script[n].after, said)}
-		}
-		return fakellm.Turn{Text: script[n].text, Calls: script[n].calls}
+		return script(r)
 	}
-}
-
-// since returns the results and the texts since the last answer.
-func since(messages []llm.Message) string {
-	var b strings.Builder
-	for _, m := range messages {
-		if m.Role == llm.RoleAssistant {
-			b.Reset()
-		}
-		b.WriteString(m.Parts.Text() + "\n")
-		for _, part := range m.Parts {
-			if r, ok := part.(llm.ToolResult); ok {
-				b.WriteString(r.Content.Text() + "\n")
-			}
-		}
-	}
-	return b.String()
 }
 
 // play plays the scene in a directory and returns what the terminal showed.
