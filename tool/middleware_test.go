@@ -72,7 +72,6 @@ func TestJ3_MiddlewareChangesOnlyTheSurroundings(t *testing.T) {
 		return Text("ok"), nil
 	}), func(a greetArgs) Access { return Access{Effect: ReadOnly, Hosts: []string{a.Name}} })
 	memory := envtest.NewMemory(nil)
-	defer memory.Close()
 	var saw Call
 	change := func(next Handler) Handler {
 		return func(ctx context.Context, c *Call) (Result, error) {

@@ -64,7 +64,6 @@ type node struct {
 
 var (
 	_ env.Environment = (*Memory)(nil)
-	_ env.Replacer    = (*Memory)(nil)
 	_ env.Resolver    = (*Memory)(nil)
 	_ env.Graceful    = (*Memory)(nil)
 	_ env.Tree        = (*Memory)(nil)
@@ -250,7 +249,7 @@ func (m *Memory) change(ctx context.Context, op, name string, do func(place stri
 	if err == nil {
 		place, err = m.locate(name)
 	}
-	if err == nil && place == "." && (op == "remove" || op == "delete") {
+	if err == nil && place == "." && op == "remove" {
 		err = errors.New("the working directory itself cannot be removed")
 	}
 	var n *node
@@ -305,26 +304,6 @@ func written(old *node, name string, data []byte, perm fs.FileMode) (*node, erro
 	return &node{mode: perm.Perm(), mod: time.Now(), data: bytes.Clone(data)}, nil
 }
 
-// Replace implements env.Replacer.
-func (m *Memory) Replace(ctx context.Context, name string, was env.Hash, data []byte, perm fs.FileMode) error {
-	return m.change(ctx, "replace", name, func(_ string, old *node) (*node, error) {
-		if err := old.compare(was); err != nil {
-			return nil, err
-		}
-		return written(old, name, data, perm)
-	})
-}
-
-// Delete implements env.Replacer.
-func (m *Memory) Delete(ctx context.Context, name string, was env.Hash) error {
-	return m.change(ctx, "delete", name, func(_ string, old *node) (*node, error) {
-		if err := old.compare(was); err != nil || was == env.NoFile {
-			return nil, cmp.Or(err, error(env.ErrChanged))
-		}
-		return nil, nil
-	})
-}
-
 // Remove implements env.Environment.
 func (m *Memory) Remove(ctx context.Context, name string) error {
 	return m.change(ctx, "remove", name, func(place string, old *node) (*node, error) {
@@ -348,22 +327,6 @@ func (m *Memory) hasEntries(dir string) bool {
 		}
 	}
 	return false
-}
-
-// compare returns an error if a file's content is not the expected one. A nil node is a missing
-// file.
-func (n *node) compare(was env.Hash) error {
-	switch {
-	case n == nil && was == env.NoFile:
-		return nil
-	case n == nil:
-		return env.ErrChanged
-	case n.mode.IsDir():
-		return errIsDir
-	case was == env.NoFile || env.HashOf(n.data) != was:
-		return env.ErrChanged
-	}
-	return nil
 }
 
 // Lstat implements env.Tree. It reports no device, inode or links.

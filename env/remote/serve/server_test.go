@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"io/fs"
 	"net"
 	"os"
 	"path/filepath"
@@ -29,6 +30,14 @@ type inMemory struct{ *envtest.Memory }
 func (inMemory) Lock(context.Context, ...string) (func(), error) { return func() {}, nil }
 func (inMemory) Abandoned() ([]string, error)                    { return nil, nil }
 func (inMemory) Close() error                                    { return nil }
+
+func (m inMemory) Replace(ctx context.Context, name string, was env.Hash, data []byte, perm fs.FileMode) error {
+	return env.Replace(ctx, m.Memory, name, was, data, perm)
+}
+
+func (m inMemory) Delete(ctx context.Context, name string, was env.Hash) error {
+	return env.Delete(ctx, m.Memory, name, was)
+}
 
 func newMemory(wire.Options) (environment, error) {
 	m := envtest.NewMemory(map[string]string{"a.txt": "some text\n", "dir/b.txt": "more text\n"})
