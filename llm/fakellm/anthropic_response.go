@@ -199,10 +199,8 @@ var anthropicCodes = map[int]string{
 }
 
 // inBand implements format.
-func (anthropic) inBand(code string) frame {
-	code = cmp.Or(code, "overloaded_error")
-	return frame{event: "error", data: encode(object{"type": "error", "error": object{"type": code,
-		"message": "The server is not well."}})}
+func (f anthropic) inBand() frame {
+	return frame{event: "error", data: string(f.failure(&refusal{status: 529, message: "The server is not well."}))}
 }
 
 // ping implements format.

@@ -1,7 +1,6 @@
 package fakellm
 
 import (
-	"cmp"
 	"encoding/json"
 
 	"github.com/attractor-go/attractor/llm"
@@ -115,9 +114,9 @@ func (*chat) failure(why *refusal) []byte {
 }
 
 // inBand implements format.
-func (*chat) inBand(code string) frame {
+func (*chat) inBand() frame {
 	return frame{data: encode(object{"error": object{"message": "The server is not well.",
-		"type": cmp.Or(code, "overloaded_error")}})}
+		"type": "overloaded_error"}})}
 }
 
 // ping implements format: a comment keeps the connection alive.

@@ -19,7 +19,7 @@ const (
 	FaultCut FaultKind = "cut"
 	// FaultEnd ends the body cleanly, but without the last event.
 	FaultEnd FaultKind = "end"
-	// FaultError sends Error as an error event and ends.
+	// FaultError sends the vendor's error event of an overload and ends.
 	FaultError FaultKind = "error"
 	// FaultGarbage sends an event that is not JSON, then continues as if nothing had happened.
 	FaultGarbage FaultKind = "garbage"
@@ -35,12 +35,12 @@ type Fault struct {
 	// After is the number of deltas of text, thinking and arguments to send before the fault.
 	After int `json:"after,omitempty"`
 	// Status, Header and Body are the response of FaultStatus. A status of 0 means 500, and an
-	// empty body the vendor's own error for the status.
+	// empty body the vendor's own error for the status, with Error as the vendor's code for it, if
+	// that is not empty.
 	Status int               `json:"status,omitempty"`
 	Header map[string]string `json:"header,omitempty"`
 	Body   string            `json:"body,omitempty"`
-	// Error is the vendor's code for the error of FaultError; empty means overloaded.
-	Error string `json:"error,omitempty"`
+	Error  string            `json:"error,omitempty"`
 	// Every is the time between the keep-alives of FaultPings; 0 means 10 ms.
 	Every time.Duration `json:"every,omitempty"`
 }

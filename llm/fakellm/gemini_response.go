@@ -176,15 +176,8 @@ func (gemini) failure(why *refusal) []byte {
 }
 
 // inBand implements format.
-func (f gemini) inBand(code string) frame {
-	code = cmp.Or(code, "UNAVAILABLE")
-	why := &refusal{status: 500, code: code, message: "The model is not well."}
-	for status, word := range geminiStatus {
-		if word == code {
-			why.status = status
-		}
-	}
-	return frame{data: string(f.failure(why))}
+func (f gemini) inBand() frame {
+	return frame{data: string(f.failure(&refusal{status: 503, message: "The model is not well."}))}
 }
 
 // ping implements format: the API has no event for it, so it is a comment.

@@ -184,8 +184,8 @@ func openaiError(status int) (kind, code string) {
 }
 
 // inBand implements format.
-func (f *openai) inBand(code string) frame {
-	return frame{event: "error", data: encode(object{"type": "error", "code": cmp.Or(code, "server_is_overloaded"),
+func (*openai) inBand() frame {
+	return frame{event: "error", data: encode(object{"type": "error", "code": "server_is_overloaded",
 		"message": "The server is not well.", "param": nil, "sequence_number": 0})}
 }
 

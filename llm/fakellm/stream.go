@@ -50,7 +50,7 @@ func (s *streamer) perform(before frame) bool {
 	case FaultCut:
 		panic(http.ErrAbortHandler)
 	case FaultError:
-		s.send(s.f.inBand(fault.Error))
+		s.send(s.f.inBand())
 	case FaultGarbage:
 		s.send(frame{event: before.event, data: before.data[:len(before.data)/2]}) // of an object, or of [DONE]
 		return true
