@@ -1,6 +1,7 @@
 package attractor
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -19,7 +20,9 @@ import (
 // startsSomething reports whether a variable changes which programs are found, or names one.
 func startsSomething(variable string) bool {
 	known := namesThatStart()
-	return variable == "PATH" || variable == "CDPATH" || slices.Contains(known.fileVars, variable) ||
+	// some shells expand prompts like scripts; the files below HOME have names that programs know
+	more := []string{"PATH", "CDPATH", "FPATH", "HOME", "PS0", "PS1", "PS2", "LESS", "VIM", "VIMRUNTIME"}
+	return slices.Contains(more, variable) || slices.Contains(known.fileVars, variable) ||
 		slices.Contains(known.commandVars, variable) || slices.ContainsFunc([]string{"GIT_", "LD_", "DYLD_"},
 		func(begin string) bool { return strings.HasPrefix(variable, begin) })
 }
@@ -40,7 +43,11 @@ func exposedByEntering(roots []string) (why string) {
 			return exposes(envrc, why)
 		}
 		for _, file := range configsOfMise(dir) {
-			if text, err = userfiles.Read(file, trust.MaxScript+1); err != nil || !onlyTools(text) {
+			onlyThese := onlyTools
+			if filepath.Base(file) == ".tool-versions" {
+				onlyThese = func(text []byte) bool { return !bytes.Contains(text, []byte("path:")) }
+			}
+			if text, err = userfiles.Read(file, trust.MaxScript+1); err != nil || !onlyThese(text) {
 				return exposes(file, "it sets more than versions of tools and plain variables")
 			}
 		}
@@ -78,12 +85,11 @@ func onlyTools(text []byte) bool {
 		return false
 	}
 	for name, value := range root {
-		members, _ := value.(map[string]any)
-		switch name {
-		case "min_version", "tasks": // tasks run when their user calls them
+		if name == "min_version" || name == "tasks" { // which run when their user calls them
 			continue
-		case "tools", "env":
-		default:
+		}
+		members, ok := value.(map[string]any) // env may also be an array of tables
+		if !ok || name != "tools" && name != "env" {
 			return false
 		}
 		for member, value := range members {

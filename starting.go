@@ -181,10 +181,10 @@ func (t workTree) commands(named git.Named, roots []string) (files []string, exp
 	return files, exposed
 }
 
-// configsOfMise returns the files from which mise takes what it runs in a directory.
+// configsOfMise returns the files from which mise, and asdf, take what they run in a directory.
 func configsOfMise(dir string) (files []string) {
-	for _, name := range []string{"mise.toml", ".mise.toml", "mise.*.toml", ".mise.*.toml", "mise/config*.toml",
-		".mise/config*.toml", ".config/mise*.toml", ".config/mise/config*.toml", ".config/mise/conf.d/*.toml"} {
+	for _, name := range []string{".tool-versions", "mise.toml", ".mise.toml", "mise.*.toml", ".mise.*.toml",
+		"mise/config*.toml", ".mise/config*.toml", ".config/mise*.toml", ".config/mise/config*.toml", ".config/mise/conf.d/*.toml"} {
 		found, _ := fs.Glob(os.DirFS(dir), name) // the patterns are right
 		for _, name := range found {
 			files = append(files, filepath.Join(dir, name))

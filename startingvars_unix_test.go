@@ -121,6 +121,11 @@ func TestU17_WhatRunsByEntering(t *testing.T) {
 		"a template":         {"more than versions", "mise/config.toml", "[env]\nA = \"{{ exec(command='sh x') }}\"\n"},
 		"a hook of mise":     {"more than versions", "mise.toml", "[hooks]\nenter = \"sh tools/e\"\n"},
 		"a tool in the tree": {"more than versions", "mise.toml", "[tools]\nnode = \"path:./node\"\n"},
+		"a prompt":           {"export PS0", ".envrc", "export PS0='$(tools/p)'\n"},
+		"a home":             {"export HOME", ".envrc", "export HOME=$PWD/dev\n"},
+		"tables of mise":     {"more than versions", "mise.toml", "[[env]]\n_.source = \"tools/e\"\n"},
+		"a tool of asdf":     {"more than versions", ".tool-versions", "nodejs path:./node\n"},
+		"versions":           {"", ".tool-versions", "nodejs 22.1.0\n"},
 		"no TOML":            {"more than versions", "mise.toml", "[tools\n"},
 		"a pipe":             {"not a regular file", ".envrc"},
 	} {
