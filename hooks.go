@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"sync"
 
 	"github.com/attractor-go/attractor/env"
@@ -107,7 +108,7 @@ func (h *sessionHooks) guarded(here, root string) (files []string, exposed strin
 			dir = root
 		}
 		watched := trust.Watched(root, dir, hook.Command, hook.Args...)
-		files = append(append(files, watched.Runs...), userfiles.RealPath(hook.File))
+		files = append(slices.Concat(files, watched.Runs, watched.Names), userfiles.RealPath(hook.File))
 		if watched.Project != "" && exposed == "" {
 			exposed = exposes("the hook "+texts.Cut(hook.Command, trust.MaxShownCommand, "…"), watched.Project)
 		}

@@ -546,12 +546,41 @@ func TestU19_EditsOfWhatHooksRunAsk(t *testing.T) {
 	}
 }
 
+// So do edits of files that do not exist yet, but that a word or a variable of a hook's command names,
+// and of those in a directory that it puts into PATH.
+func TestU19_EditsOfWhatHooksWillRunAsk(t *testing.T) {
+	for command, name := range map[string]string{"awk -f hooks/new.awk": "hooks/new.awk",
+		"PATH=$PWD/tools:$PATH check": "tools/check", "BASH_ENV=hooks/env bash -c true": "hooks/env", "node -e 'require(\"./more\")'": "more.js"} {
+		w := newWatched(t, calls(t, "write_file", object{"file_path": name, "content": "x"}, "write_file",
+			object{"file_path": "main.go", "content": "x"}), fakellm.Turn{Text: "done"})
+		home := t.TempDir()
+		put(t, home, ".claude/settings.json", hookSettings(t, "SessionEnd", "", command))
+		c := w.config()
+		c.Mode = permit.ModeAcceptEdits
+		c.Getenv = variables("ANTHROPIC_API_KEY", "k", "ANTHROPIC_BASE_URL", w.url, "HOME", home)
+		c.Ask = func(context.Context, permit.Question) (permit.Answer, error) {
+			return permit.Answer{Reason: "no"}, nil
+		}
+		w.submit(c, "go", w.see)
+		if w.read(name) == "x" || w.read("main.go") != "x" {
+			t.Errorf("%s: %s %q, main.go %q", command, name, w.read(name), w.read("main.go"))
+		}
+	}
+}
+
 // Without a rule that allows edits, that of any file asks if a hook starts rules or code of the
 // project, because these may run it.
 func TestU19_EditsThatHooksMayRunAsk(t *testing.T) {
 	for command, why := range map[string]string{"make lint": "make may run what its rules start",
 		"npx prettier --write x": "npx may run programs of packages", "node tools/x.js": "tools/x.js may load or start others",
-		"python3 /elsewhere/x.py": "", "jq -r .tool_name": ""} {
+		"python3 -c 'import json'":                      "python3 may load modules of the project",
+		"python3 -m json.tool":                          "python3 may load modules of the project",
+		"find . -name '*.hook' -exec sh {} +":           "find may run files of the project that it finds",
+		"ls hooks | while read f; do sh hooks/$f; done": "it runs a script that is computed: sh hooks/$f",
+		"cat list | sh":                                 "it runs a script that is computed: sh",
+		"$(cat list)":                                   "it runs a program that is computed: $(cat list)",
+		"PATH=.:$PATH check":                            "it finds programs in the directory",
+		"python3 /elsewhere/x.py":                       "", "jq -r .tool_name": "", "python3 -I -c 'import json'": "", "cat list | xargs gofmt -l": ""} {
 		w := newWatched(t, calls(t, "write_file", object{"file_path": "main.go", "content": "x"}), fakellm.Turn{Text: "done"})
 		home := t.TempDir()
 		put(t, home, ".claude/settings.json", hookSettings(t, "SessionEnd", "", command))

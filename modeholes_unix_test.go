@@ -272,6 +272,34 @@ func TestU17_WhatCommandsOfGitRun(t *testing.T) {
 	b.edits()
 }
 
+// Of git's configuration, also files count that do not exist yet, and those that variables of a
+// command name. A file that may run others makes any edit ask, whatever program runs it.
+func TestU17_WhatCommandsOfGitMayRun(t *testing.T) {
+	peer.Need(t, "git")
+	for command, c := range map[string]struct{ asked, not []string }{
+		"vim -S tools/new.vim":                      {[]string{"tools/new.vim"}, []string{"main.go"}},
+		"awk -f new.awk":                            {[]string{"new.awk"}, []string{"main.go"}},
+		"BASH_ENV=tools/env bash -c true":           {[]string{"tools/env"}, []string{"main.go"}},
+		"ssh -oProxyCommand=./tools/proxy":          {[]string{"tools/proxy"}, []string{"main.go"}},
+		"gawk -f tools/old.awk":                     {[]string{"tools/old.awk", "main.go"}, nil},
+		"perl5.36 tools/old.pl":                     {[]string{"tools/old.pl", "main.go"}, nil},
+		"tools/old.sh":                              {[]string{"tools/old.sh", "main.go"}, nil},
+		"code --wait":                               {nil, []string{"main.go", "code", "tools/x"}},
+		"git-lfs filter-process":                    {nil, []string{"main.go", "filter-process"}},
+		"nvim -d $LOCAL $REMOTE":                    {nil, []string{"main.go"}},
+		"less --tabs=4 -RFX | delta --paging=never": {nil, []string{"main.go"}},
+	} {
+		b := newGitEdits(t, c.asked, c.not)
+		inGit(t, b.config.Dir, "init", "-q")
+		inGit(t, b.config.Dir, "config", "filter.x.clean", command)
+		put(t, b.config.Dir, "tools/old.awk", "BEGIN { system(\"tools/more\") }\n")
+		put(t, b.config.Dir, "tools/old.pl", "require './more.pl';\n")
+		put(t, b.config.Dir, "tools/old.sh", "#!/bin/sh\necho \"${PWD:$(cat more)}\"\n")
+		t.Log(command)
+		b.edits()
+	}
+}
+
 // putHook makes a hook of git that is started.
 func putHook(t *testing.T, dir, name, text string) {
 	t.Helper()

@@ -165,8 +165,8 @@ func (t workTree) commands(named git.Named, roots []string) (files []string, exp
 		commands, exposed = commands[:maxGitCommands], by+fmt.Sprintf("there are more than %d", maxGitCommands)
 	}
 	for _, command := range commands {
-		watched := trust.Watched(t.outer, t.top, command)
-		files = append(files, watched.Runs...)
+		watched := trust.Judged(t.outer, t.top, command)
+		files = slices.Concat(files, watched.Runs, watched.Names)
 		if len(watched.Blind) > 0 && trust.MayRun([]byte(command), t.top, startsSomething) != "" {
 			exposed = by + watched.Blind[0]
 		}
@@ -184,7 +184,8 @@ func (t workTree) commands(named git.Named, roots []string) (files []string, exp
 // configsOfMise returns the files from which mise, and asdf, take what they run in a directory.
 func configsOfMise(dir string) (files []string) {
 	for _, name := range []string{".tool-versions", "mise.toml", ".mise.toml", "mise.*.toml", ".mise.*.toml",
-		"mise/config*.toml", ".mise/config*.toml", ".config/mise*.toml", ".config/mise/config*.toml", ".config/mise/conf.d/*.toml"} {
+		"mise/config*.toml", ".mise/config*.toml", ".config/mise*.toml", ".config/mise/config*.toml",
+		".config/mise/conf.d/*.toml"} {
 		found, _ := fs.Glob(os.DirFS(dir), name) // the patterns are right
 		for _, name := range found {
 			files = append(files, filepath.Join(dir, name))

@@ -94,7 +94,7 @@ func TestU17_ConfigurationOfGitByVariables(t *testing.T) {
 		asked = append(asked, "roots/pre-commit")
 	}
 	for _, name := range append(slices.Clip(asked), "main.go") {
-		put(t, dir, name, "x")
+		put(t, dir, name, ":\n")
 	}
 	b.config.Dir, b.config.Mode = dir, permit.ModeAcceptEdits
 	if written := b.writes(t, append(asked, "main.go")...); !slices.Equal(written, []string{"main.go"}) {

@@ -8,8 +8,10 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 
 	"github.com/attractor-go/attractor/internal/script"
@@ -31,6 +33,9 @@ type Watch struct {
 	// Runs holds the files that it runs, or may run: programs, scripts and those that scripts
 	// start, and the files of task runners. They need not exist.
 	Runs []string
+	// Names holds what else words of the command name like a path, but for directories. Some programs
+	// run it once it exists.
+	Names []string
 	// Blind says why it may run more, one sentence each.
 	Blind []string
 	// Project is the first of them that is about rules or code of the project, or "".
@@ -42,8 +47,16 @@ type Watch struct {
 // and dir have no links.
 func Watched(root, dir, command string, args ...string) Watch {
 	left := maxParsed
-	w := watching(root, dir, &left, command, args)
-	return Watch{Runs: w.runFiles(), Blind: w.blind, Project: w.project}
+	return watching(root, dir, &left, command, args).result()
+}
+
+// Judged is [Watched] for a command for the shell, which is also Blind if a file that it runs is no
+// script that runs none itself.
+func Judged(root, dir, command string) Watch {
+	left := maxParsed
+	w := watching(root, dir, &left, command, nil)
+	w.judge()
+	return w.result()
 }
 
 // RunBy returns what [Watched] finds of commands for the shell, within the limits of the hooks of
@@ -54,6 +67,25 @@ func RunBy(root, dir string, commands []string) (files []string) {
 		files = append(files, watching(root, dir, &left, command, nil).runFiles()...)
 	}
 	return files
+}
+
+// result returns what the watcher has found.
+func (w *watcher) result() Watch {
+	return Watch{Runs: w.runFiles(), Names: w.namedFiles(), Blind: w.blind, Project: w.project}
+}
+
+// judge notes which of the files that are run may run others.
+func (w *watcher) judge() {
+	for _, name := range w.running {
+		data := w.read(name)
+		if data == nil {
+			continue // there is none yet
+		}
+		inCapitals := func(variable string) bool { return strings.ToLower(variable) != variable }
+		if why := MayRun(data, w.dir, inCapitals); why != "" {
+			w.cannot("%s may start others: %s", name, why)
+		}
+	}
 }
 
 // NamedBy returns the paths that words of commands for the shell may name, given the directory in
@@ -89,6 +121,17 @@ func (w *watcher) runFiles() (files []string) {
 	return files
 }
 
+// namedFiles returns the absolute paths of what words name like a path.
+func (w *watcher) namedFiles() (files []string) {
+	for _, name := range w.paths {
+		file := filepath.Join(w.root, filepath.FromSlash(name))
+		if info, err := os.Stat(file); err != nil || !info.IsDir() {
+			files = append(files, file)
+		}
+	}
+	return files
+}
+
 // watcher finds the files of a project that commands run or read, as the shell would find them: it
 // knows cd, variables that are set once, patterns and the files of task runners, and it follows
 // scripts of shells into those that they start.
@@ -101,6 +144,7 @@ type watcher struct {
 
 	// Relative to the root, with slashes:
 	named   []string // files that are named, by a program or otherwise
+	paths   []string // of these, what a word with a slash or a dot names
 	running []string // those that are run, and directories in which any file may be run
 
 	followed []string // what has been looked into, by absolute paths
@@ -158,7 +202,12 @@ func (w *watcher) text(text string) {
 }
 
 // names adds the file that a word means in a directory.
-func (w *watcher) names(dir, word string) { w.add(&w.named, dir, word) }
+func (w *watcher) names(dir, word string) {
+	w.add(&w.named, dir, word)
+	if strings.ContainsAny(word, "/.") {
+		w.add(&w.paths, dir, word)
+	}
+}
 
 // runs adds a file that is run, or a directory of which any file may be.
 func (w *watcher) runs(dir, word string) {
@@ -228,6 +277,7 @@ func (w *watcher) script(text, own string, whole bool) {
 	if err != nil {
 		filled = text
 	}
+	w.searchPath(filled)
 	parsed := shell.Parse(filled, shell.Place{Dir: w.dir, Home: w.home})
 	if whole && (len(parsed.Commands) == 0 || strings.Contains(text, "<<")) {
 		w.text(filled)
@@ -243,6 +293,26 @@ func (w *watcher) script(text, own string, whole bool) {
 	}
 }
 
+// searchPath adds the directories of the project that a script puts into PATH: any file of theirs may
+// be run.
+func (w *watcher) searchPath(text string) {
+	for _, set := range setPath().FindAllStringSubmatch(text, -1) {
+		for _, dir := range strings.Split(strings.Trim(set[1], `"'`), ":") {
+			if strings.Contains(dir, "$(") || strings.Contains(dir, "`") {
+				dir = tail(dir)
+			}
+			if dir == "" || dir == "." {
+				w.loads("it finds programs in the directory")
+				continue
+			}
+			w.add(&w.running, w.dir, dir)
+		}
+	}
+}
+
+// setPath matches what sets PATH, as far as that has no blanks.
+var setPath = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\bPATH=([^\s;&|]+)`) })
+
 // simple adds the files of one command.
 func (w *watcher) simple(c *shell.Command, own string, whole bool) {
 	dirs := append([]string{c.Dir}, w.places...)
@@ -252,8 +322,9 @@ func (w *watcher) simple(c *shell.Command, own string, whole bool) {
 	case w.dir: // a script may have been started elsewhere
 		dirs = append(dirs, w.above(own)...)
 	}
-	if c.Hidden {
-		w.cannot("it runs a script that is computed: %s", c.Text)
+	reads := c.Computed && len(c.Globs) == 0 && !strings.ContainsAny(c.Words[0], "$`{") // its input
+	if c.Hidden || reads {
+		w.loads("it runs a script that is computed: %s", c.Text)
 	}
 	if slices.Contains(c.Vars, "PATH") || slices.Contains(c.Vars, "CDPATH") {
 		w.cannot("it sets PATH or CDPATH")
@@ -298,6 +369,11 @@ func (w *watcher) mentioned(c *shell.Command, dirs []string, own string, whole b
 			if whole {
 				w.names(dirs[0], part)
 				w.joined(dirs, part)
+				if interpreted(program) && strings.Contains(part, "/") && path.Ext(part) == "" {
+					for _, extension := range extensions[1:] { // as in require('./part')
+						w.names(dirs[0], part+extension)
+					}
+				}
 			}
 			w.existing(dirs, part, runs)
 			if runs && i > 0 && !strings.HasPrefix(part, "-") && !strings.ContainsAny(word, " \t\n$`{") {

@@ -26,7 +26,7 @@ func (w *watcher) program(c *shell.Command, dirs []string, own string) {
 	case strings.ContainsAny(program, "$`") && strings.Contains(program, "/"), strings.Contains(program, "/"):
 		w.starts(program, dirs, own)
 	case strings.ContainsAny(program, "$`{"):
-		w.cannot("it runs a program that is computed: %s", program)
+		w.loads("it runs a program that is computed: %s", program)
 	}
 	switch {
 	case isShellProgram(name) && (c.Wraps || c.Hidden): // its script was read as one
@@ -34,14 +34,21 @@ func (w *watcher) program(c *shell.Command, dirs []string, own string) {
 		w.operand(c.Words[1:], dirs, own, "what "+name+" reads", shellOptions)
 	case interpreted(name):
 		w.operand(c.Words[1:], dirs, own, "what "+name+" runs", "")
+		if (strings.HasPrefix(name, "python") || strings.HasPrefix(name, "pypy")) && importsInPlace(c.Words[1:]) {
+			w.loads("%s may load modules of the project", name)
+		}
 	case name == "go" && len(c.Words) > 2 && c.Words[1] == "run":
 		w.operand(c.Words[2:], dirs, own, "what go runs", "")
 	}
 	if name == "xargs" || name == "find" &&
 		slices.ContainsFunc(c.Words, func(word string) bool { return strings.HasPrefix(word, "-exec") }) ||
 		name == "run-parts" {
-		w.cannot("%s may run files that it finds", name)
 		w.found(c.Words[1:], dirs)
+		if slices.ContainsFunc(c.Words[1:], func(word string) bool { return interpreted(path.Base(word)) }) {
+			w.loads("%s may run files of the project that it finds", name)
+		} else {
+			w.cannot("%s may run files that it finds", name)
+		}
 	}
 	w.runner(c, name, dirs)
 	if more := launched(c.Words); more != "" {
@@ -161,6 +168,32 @@ func (w *watcher) operand(args, dirs []string, own, what, plain string) {
 	w.cannot("%s may load files of the project", what)
 }
 
+// importsInPlace reports whether Python looks for modules in the directory in which it starts: it does
+// without a script, unless an option says otherwise.
+func importsInPlace(args []string) bool {
+	for i := 0; i < len(args); i++ {
+		option, is := strings.CutPrefix(args[i], "-")
+		switch {
+		case !is:
+			return false
+		case option == "":
+			return true
+		case strings.HasPrefix(option, "-"):
+			continue
+		}
+		switch at := strings.IndexAny(option, "cmIPWX"); {
+		case at < 0:
+		case option[at] == 'W' || option[at] == 'X':
+			if at+1 == len(option) { // its value follows
+				i++
+			}
+		default:
+			return option[at] == 'c' || option[at] == 'm'
+		}
+	}
+	return true
+}
+
 // first adds the first file that there is among words.
 func (w *watcher) first(words, dirs []string, own string) {
 	for _, word := range words {
@@ -212,11 +245,12 @@ func (w *watcher) entry(dir, word string) {
 func (w *watcher) starts(word string, dirs []string, own string) {
 	if strings.ContainsAny(word, "$`{") {
 		end := tail(word)
-		w.cannot("it runs a file that is computed: %s", word)
-		dirs = append(slices.Clone(dirs), w.above(own)...)
 		if end == "" {
+			w.loads("it runs a file that is computed: %s", word)
 			return
 		}
+		w.cannot("it runs a file that is computed: %s", word)
+		dirs = append(slices.Clone(dirs), w.above(own)...)
 		word = end
 	}
 	for _, dir := range dirs {
