@@ -28,10 +28,14 @@ func startsSomething(variable string) bool {
 }
 
 // exposedByEntering returns what may run a file when a shell of the user enters one of the
-// directories, or one around it in its repository: direnv and mise ask their users again only when
-// their own files change. Those of directories below are not looked for.
-func exposedByEntering(roots []string) (why string) {
-	for _, dir := range withThoseAround(roots) {
+// directories, one around it in its repository, or one below: direnv and mise ask their users again
+// only when their own files change.
+func exposedByEntering(roots []string, nesting *git.Nesting) (why string) {
+	dirs := withThoseAround(roots)
+	for _, root := range roots {
+		dirs = append(dirs, nesting.Entered(root)...)
+	}
+	for _, dir := range dirs {
 		envrc := filepath.Join(dir, ".envrc")
 		text, err := userfiles.Read(envrc, trust.MaxScript+1)
 		if err == nil {

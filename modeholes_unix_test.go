@@ -300,6 +300,39 @@ func TestU17_WhatCommandsOfGitMayRun(t *testing.T) {
 	}
 }
 
+// What the configuration of users commonly has asks nothing.
+func TestU17_PlainConfigurationOfUsers(t *testing.T) {
+	peer.Need(t, "git")
+	b := newGitEdits(t, nil, []string{"main.go", "tools/x"})
+	put(t, b.home, ".gitconfig", `[core]
+	editor = code --wait
+	pager = delta
+[interactive]
+	diffFilter = delta --color-only
+[delta]
+	navigate = true
+	hyperlinks-file-link-format = "vscode://file/{path}:{line}"
+[delta "line-numbers"]
+	line-numbers-left-format = "{nm:>4}┊"
+[format]
+	pretty = %C(yellow)%h%Creset %s %C(red)(%an, %cr)%Creset
+[pretty]
+	custom = "%C(magenta)%h%C(red)%d (%an)"
+[credential]
+	helper = cache --timeout=3600
+[gpg "ssh"]
+	program = /opt/1Password/op-ssh-sign
+[merge "mergiraf"]
+	driver = mergiraf merge --git %O %A %B -s %S -x %X -y %Y -p %P -l %L
+[mergetool "nvim"]
+	cmd = nvim -d $LOCAL $REMOTE $MERGED -c 'wincmd J'
+[filter "lfs"]
+	process = git-lfs filter-process
+`)
+	inGit(t, b.config.Dir, "init", "-q")
+	b.edits()
+}
+
 // putHook makes a hook of git that is started.
 func putHook(t *testing.T, dir, name, text string) {
 	t.Helper()

@@ -31,7 +31,7 @@ func (s *Setup) starting(ctx context.Context, c *config) (names []string, expose
 	byHooks, exposedByHooks := s.hooks.guarded(s.here, s.projectHere())
 	byVariables, exposedByVariables := namedByVariables(roots, s.here, c)
 	if exposed = cmp.Or(exposed, exposedByHooks, exposedByVariables); exposed == "" {
-		exposed = exposedByEntering(roots)
+		exposed = exposedByEntering(roots, &s.nesting)
 	}
 	for _, name := range slices.Concat(byHooks, byGit, programs(s.here, c.getenv("PATH")), byVariables) {
 		if real := realPath(name); isBelow(roots, real) && !slices.Contains(roots, real) {

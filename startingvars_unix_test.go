@@ -127,6 +127,9 @@ func TestU17_WhatRunsByEntering(t *testing.T) {
 		"a tool of asdf":     {"more than versions", ".tool-versions", "nodejs path:./node\n"},
 		"versions":           {"", ".tool-versions", "nodejs 22.1.0\n"},
 		"no TOML":            {"more than versions", "mise.toml", "[tools\n"},
+		"below":              {"PATH_add bin", "deep/er/.envrc", "PATH_add bin\n"},
+		"mise below":         {"more than versions", "deep/er/.config/mise.toml", "[env]\n_.path = [\"./bin\"]\n"},
+		"plain below":        {"", "deep/er/.envrc", "export STAGE=dev\n"},
 		"a pipe":             {"not a regular file", ".envrc"},
 	} {
 		b, top := newTeam(t, nil), filepath.Join(realTemp(t), "a [b]")

@@ -195,6 +195,12 @@ func (s Setting) MayStart() bool {
 		return true
 	case "interactive":
 		return key == "difffilter"
+	case "pretty": // has formats, which may only have gpg started, which counts by itself
+		return false
+	case "format":
+		return key != "pretty" && !s.Harmless()
+	case "delta": // a pager, whose settings are those of its output
+		return key == "pager"
 	case "submodule":
 		return strings.HasPrefix(s.Value, "!")
 	case "gc":

@@ -3,6 +3,7 @@ package git
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 
@@ -28,6 +29,7 @@ type Nesting struct {
 type listing struct {
 	changed time.Time
 	dotGit  bool
+	enters  bool     // it may have something that starts when a shell enters it
 	dirs    []string // names
 }
 
@@ -37,6 +39,17 @@ const timeResolution = 20 * time.Millisecond
 // Below returns the tops of the repositories below a directory, those near it first. It looks into
 // node_modules last, and not further than 10,000 directories.
 func (n *Nesting) Below(dir string) (tops []string) {
+	return n.find(dir, func(in listing) bool { return in.dotGit })
+}
+
+// Entered returns the directories below one, as far as Below looks, that have a file by whose name
+// direnv, mise or asdf may start something when a shell enters them.
+func (n *Nesting) Entered(dir string) (dirs []string) {
+	return n.find(dir, func(in listing) bool { return in.enters })
+}
+
+// find returns the directories below one that have what is looked for.
+func (n *Nesting) find(dir string, has func(in listing) bool) (found []string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.known == nil || len(n.known) > 4*maxWalked {
@@ -47,14 +60,14 @@ func (n *Nesting) Below(dir string) (tops []string) {
 		if len(dirs) == 0 {
 			dirs, last = last, nil
 		}
-		if len(dirs) == 0 || len(tops) == maxRepositories {
+		if len(dirs) == 0 || len(found) == maxRepositories {
 			break
 		}
 		at := dirs[0]
 		dirs = dirs[1:]
 		in := n.list(at)
-		if in.dotGit && at != dir {
-			tops = append(tops, at)
+		if at != dir && has(in) {
+			found = append(found, at)
 		}
 		for _, name := range in.dirs {
 			if below := filepath.Join(at, name); name == "node_modules" {
@@ -64,7 +77,7 @@ func (n *Nesting) Below(dir string) (tops []string) {
 			}
 		}
 	}
-	return tops
+	return found
 }
 
 // list returns what is in a directory. One that cannot be read has nothing: git cannot be started
@@ -82,6 +95,9 @@ func (n *Nesting) list(dir string) (in listing) {
 	}
 	in.changed = changed
 	for _, e := range entries {
+		name := strings.TrimPrefix(e.Name(), ".")
+		in.enters = in.enters || name == "envrc" || name == "tool-versions" || strings.HasPrefix(name, "mise") ||
+			e.Name() == ".config"
 		switch {
 		case e.Name() == ".git":
 			in.dotGit = true
