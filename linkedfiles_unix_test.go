@@ -165,7 +165,7 @@ func TestU23_FilesThatVariablesName(t *testing.T) {
 	not := []string{"lib/x.py", "main.go"}
 	for _, name := range append(slices.Clip(asked), not...) {
 		if name != "zsh/new" {
-			put(t, dir, name, "x")
+			put(t, dir, name, "[x]\n") // git can read it
 		}
 	}
 	getenv := b.config.Getenv

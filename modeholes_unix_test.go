@@ -300,6 +300,35 @@ func TestU17_WhatCommandsOfGitMayRun(t *testing.T) {
 	}
 }
 
+// What cannot be read of git's configuration may start anything.
+func TestU17_ConfigurationOfGitThatIsNotKnown(t *testing.T) {
+	peer.Need(t, "git")
+	var include strings.Builder
+	for i := range 40 {
+		fmt.Fprintf(&include, "[includeIf \"gitdir:**\"]\n\tpath = ~/more/%d\n", i)
+	}
+	for name, text := range map[string]string{
+		"a carriage return": "[x]\n\ty = a\rb\n[core]\n\thooksPath = ci/hooks\n",
+		"a long file":       "[x]\n\ty = " + strings.Repeat("a", 1<<20) + "\n[core]\n\thooksPath = ci/hooks\n",
+		"many includes":     include.String(),
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newGitEdits(t, []string{"main.go", "ci/hooks/pre-commit"}, nil)
+			put(t, b.home, ".gitconfig", text)
+			for i := range 40 {
+				put(t, b.home, fmt.Sprintf("more/%d", i), "[core]\n\thooksPath = ci/hooks\n")
+			}
+			inGit(t, b.config.Dir, "init", "-q")
+			b.edits()
+			cmd := exec.Command("git", "config", "core.hooksPath")
+			cmd.Dir, cmd.Env = b.config.Dir, append(os.Environ(), "HOME="+b.home)
+			if out, err := cmd.Output(); err != nil || string(out) != "ci/hooks\n" {
+				t.Errorf("git takes its hooks from %q, %v", out, err)
+			}
+		})
+	}
+}
+
 // What the configuration of users commonly has asks nothing.
 func TestU17_PlainConfigurationOfUsers(t *testing.T) {
 	peer.Need(t, "git")
@@ -330,6 +359,12 @@ func TestU17_PlainConfigurationOfUsers(t *testing.T) {
 	process = git-lfs filter-process
 `)
 	inGit(t, b.config.Dir, "init", "-q")
+	inGit(t, b.config.Dir, "init", "-q", "moved")
+	if err := os.RemoveAll(filepath.Join(b.config.Dir, "moved/.git")); err != nil {
+		t.Fatal(err)
+	}
+	put(t, b.config.Dir, "moved/.git", "gitdir: /elsewhere/.git/worktrees/moved\n")
+	b.withVars(map[string]string{"GIT_CONFIG_SYSTEM": "/dev/null"})
 	b.edits()
 }
 

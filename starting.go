@@ -121,7 +121,9 @@ func (s *Setup) namedByGit(ctx context.Context, c *config, roots []string) (name
 				names = append(names, name)
 			}
 		}
-		exposed = cmp.Or(exposed, byHooks, blind)
+		if exposed = cmp.Or(exposed, byHooks, blind); exposed == "" && named.Unclear != "" {
+			exposed = "a program of git's configuration may run it: " + named.Unclear
+		}
 	}
 	return names, exposed
 }

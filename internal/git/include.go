@@ -55,12 +55,15 @@ func (f Files) settings(ctx context.Context, name string) (list []Setting, why s
 
 // add adds what a file says. It returns why that is not known; what is known is added all the same.
 func (f Files) add(ctx context.Context, c *config, name string, level int) string {
-	if c.files++; c.files > maxIncludes || level > includeLevels {
-		return "the configuration of git includes too many files"
-	}
 	list, why := f.settings(ctx, name)
 	if why != "" {
 		return why
+	}
+	if len(list) > 0 { // git takes a missing one for an empty one
+		c.files++
+	}
+	if c.files > maxIncludes || level > includeLevels {
+		return "the configuration of git includes too many files"
 	}
 	if c.settings = append(c.settings, list...); len(c.settings) > maxSettings {
 		return "the configuration of git is too long"
@@ -90,6 +93,7 @@ type Named struct {
 	Hooks    []string // directories of hooks, also that of the repository
 	Commands []string // of settings, as a shell reads them
 	Aliases  []string // likewise; they run only when their user calls them
+	Unclear  string   // why there may be more, or ""
 }
 
 // Named returns from where git takes what it runs in the repository of a work tree, wherever that
@@ -98,15 +102,17 @@ func (f Files) Named(ctx context.Context, top string, getenv func(string) string
 	home := getenv("HOME")
 	c := &config{home: home, settings: variableSettings(getenv)}
 	repo := &Repository{Top: top, GitDir: top + "/.git", CommonDir: top + "/.git"}
+	lost := false // the file .git names no repository
 	if info, err := f.Env.Stat(ctx, repo.GitDir); err == nil {
-		if found, _ := f.dotGit(ctx, top, info); found != nil {
+		found, _ := f.dotGit(ctx, top, info)
+		if lost = found == nil; !lost {
 			repo = found
 		}
 	}
 	named := Named{Hooks: []string{repo.CommonDir + "/hooks"}}
 	files := append(userConfig(home, getenv("XDG_CONFIG_HOME")), repo.configFiles()...)
 	for _, variable := range []string{"GIT_CONFIG_SYSTEM", "GIT_CONFIG_GLOBAL"} {
-		if name := getenv(variable); name != "" {
+		if name := getenv(variable); name != "" && name != "/dev/null" {
 			files = append(files, joined(top, name))
 		}
 	}
@@ -116,8 +122,11 @@ func (f Files) Named(ctx context.Context, top string, getenv func(string) string
 		named.Hooks = append(named.Hooks, path.Join(dir, "hooks"))
 	}
 	for _, name := range files {
-		c.files = 0                // many includes of one do not hide another
-		_ = f.add(ctx, c, name, 0) // what is not known of it, no name can be told of
+		c.files = 0 // many includes of one do not hide another
+		why := f.add(ctx, c, name, 0)
+		if !lost || !strings.HasPrefix(name, repo.GitDir+"/") {
+			named.Unclear = cmp.Or(named.Unclear, why)
+		}
 		named.Files = append(named.Files, name)
 	}
 	named.Files = append(append(named.Files, c.included...), repo.GitDir, repo.CommonDir)
@@ -150,16 +159,22 @@ func HooksIn(dir string) (names []string) {
 	return names
 }
 
-// Hooks returns the hooks in a directory of this machine, and what links among them lead to. One
-// that cannot be read has none. Those in a directory that husky has made, named _, run those around
-// it, by names that they compute.
-func Hooks(dir string) (hooks, linked []string) {
+// filesIn returns the files in a directory, or those that git may look for if it cannot be listed.
+func filesIn(dir string) (names []string) {
 	list, err := os.ReadDir(dir)
 	if err != nil {
-		return nil, nil
+		return HooksIn(dir)
 	}
 	for _, e := range list {
-		hook := filepath.Join(dir, e.Name())
+		names = append(names, filepath.Join(dir, e.Name()))
+	}
+	return names
+}
+
+// Hooks returns the hooks in a directory of this machine, and what links among them lead to. Those in a directory that husky has made, named _, run those around
+// it, by names that they compute.
+func Hooks(dir string) (hooks, linked []string) {
+	for _, hook := range filesIn(dir) {
 		if filepath.Ext(hook) == ".sample" {
 			continue
 		}
