@@ -404,9 +404,10 @@ func TestU17_HooksThatMayRunFiles(t *testing.T) {
 		sh + "command -v git-lfs >/dev/null 2>&1 || exit 2\ngit lfs pre-push \"$@\"\n":    "-",
 		sh + "grep -q '^Signed-off-by: ' \"$1\" || { echo 'sign it off' >&2; exit 1; }\n": "-",
 		sh + "f() {\n  local b=$1\n  git log -1 >/dev/null 2>&1; echo \"$b\" >&2\n}\nf \"$@\"\n": "-",
-		sh + "read PATH <steps; git status\n":                                                    "read PATH",
-		sh + ": ${GIT_PAGER:=./p}; git log\n":                                                    "${GIT_PAGER:=",
-		sh + "f() { sh x; }\n":                                                                   "sh x",
+		sh + "set <\"$1\"\n":                  "set",
+		sh + "read PATH <steps; git status\n": "read PATH",
+		sh + ": ${GIT_PAGER:=./p}; git log\n": "${GIT_PAGER:=",
+		sh + "f() { sh x; }\n":                "sh x",
 		sh + "while read -r local_ref rest; do\n  case $local_ref in refs/heads/main) exit 1 ;; esac\ndone\n":       "-",
 		sh + "branch=$(git rev-parse --abbrev-ref HEAD)\nif [ \"$branch\" = main ]; then echo no >&2; exit 1; fi\n": "-",
 	} {

@@ -26,7 +26,7 @@ func runsNoFile(c *shell.Command, starts func(variable string) bool) bool {
 	case "command", "nice", "nohup", "time", "timeout":
 		return c.Wraps && literal || program == "command" && len(args) > 0 && args[0] == "-v"
 	case "set": // not -k and the like, with which arguments are variables
-		return literal || args[0] == "--"
+		return literal || len(args) > 0 && args[0] == "--"
 	case "export", "local":
 		return areVariables(args, starts)
 	case "unset": // without PATH, programs are looked for in the directory
