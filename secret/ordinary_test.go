@@ -119,7 +119,8 @@ func TestL7_KeyInLines(t *testing.T) {
 	key = append(key, "-----END RSA PRIVATE KEY-----")
 	for _, form := range []string{"%[2]s", "  %[1]d | %[2]s", "     %[1]d\t%[2]s", "my_notes.txt:%[1]d:%[2]s",
 		"sch\u00f6n/@a/~b.txt-%[1]d-%[2]s", "> %[2]s", "# %[2]s", " * %[2]s", "+%[2]s", "%[1]d \u2502 %[2]s", "%[2]s$",
-		"\t\"%[2]s\\n\" +"} {
+		"\t\"%[2]s\\n\" +", "< %[2]s", "^4bc3e2a1 (A. Author 2024-01-01 10:00:00 +0100 %[1]d) %[2]s",
+		"app/[id]/(x)/k.pem:%[1]d:%[2]s"} {
 		var text strings.Builder
 		for i, line := range key {
 			fmt.Fprintf(&text, form+"\n", i+1, line)
