@@ -263,7 +263,7 @@ func (s *scanner) add(text []byte, start, end int, match bool) {
 		}
 		to = min(to, from+maxLine)
 		from = min(texts.TokenEnd(content, from), start)
-		if token := texts.TokenStart(content, to); token > start {
+		if token := texts.TokenStart(content, to); to < len(content) && token > start {
 			to = token
 		}
 		from, to = runeStart(content, from), runeStart(content, to)

@@ -67,6 +67,10 @@ func TestL7_TokensAreNotCut(t *testing.T) {
 		!strings.Contains(got, "needle") {
 		t.Errorf("grep shows %q", got)
 	}
+	b.put("g", strings.Repeat(pair, 1000)+"needle at_the_end\n")
+	if got := b.ok(Grep(), object{"pattern": "needle", "output_mode": "content"}); !strings.Contains(got, "needle at_the_end\n") {
+		t.Errorf("of the end of a line, grep shows %q", got)
+	}
 	b.put("g", strings.Repeat("a", 5000)+token+strings.Repeat("b", 5000)+"\n")
 	if got := b.ok(Grep(), object{"pattern": "a*Zq81", "output_mode": "content"}); len(got) < 500 {
 		t.Errorf("of a line without ends of tokens, grep shows %q", got)
