@@ -56,11 +56,11 @@ type dfaState struct {
 }
 
 // newDFA returns the dfa of a program. It is full from the start if the program is too large.
-func newDFA(prog *syntax.Prog) *dfa {
+func newDFA(prog *syntax.Prog, loose bool) *dfa {
 	if len(prog.Inst) > maxProgram {
 		return &dfa{full: true}
 	}
-	d := &dfa{prog: prog, byKey: map[string]uint16{}, seen: make([]int, len(prog.Inst))}
+	d := &dfa{prog: prog, loose: loose, byKey: map[string]uint16{}, seen: make([]int, len(prog.Inst))}
 	d.states, d.next = make([]dfaState, firstState), make([]uint16, firstState<<8)
 	for _, inst := range prog.Inst {
 		boundary := syntax.EmptyWordBoundary | syntax.EmptyNoWordBoundary

@@ -56,7 +56,7 @@ func (s *scanner) matchStart(line []byte) int {
 }
 
 func (s *scanner) quick(line []byte) bool {
-	return len(line)*len(s.program.Inst) <= maxUninterrupted
+	return len(line)*len(s.programs[0].Inst) <= maxUninterrupted
 }
 
 func (s *scanner) reader(line []byte) *endingReader {

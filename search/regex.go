@@ -32,8 +32,10 @@ type matcher struct {
 	re *regexp.Regexp
 	// literals are searched for before the expression is tried, because that is a hundred times as
 	// fast.
-	grams   *grams // nil if there are none that can be searched for
-	program *syntax.Prog
+	grams *grams // nil if there are none that can be searched for
+	// programs holds the programs for a dfa: that of the expression, and a relaxed one for when the
+	// first needs too many states, without which a search takes fifty times as long.
+	programs [2]*syntax.Prog
 	// keepCR reports whether the pattern names a carriage return, which otherwise belongs to the
 	// line's end.
 	keepCR bool
@@ -56,13 +58,32 @@ func compile(pattern string, ignoreCase bool) (*matcher, error) {
 			"lines are searched one by one, so a pattern cannot have a newline in it", adviseLine)
 	}
 	m := &matcher{grams: newGrams(requiredLiterals(tree)), keepCR: mentions(tree, '\r')}
-	if m.program, err = syntax.Compile(tree.Simplify()); err != nil {
-		return nil, patternError(pattern, err)
+	for i, tree := range []*syntax.Regexp{tree, relaxed(tree)} {
+		if m.programs[i], err = syntax.Compile(tree.Simplify()); err != nil {
+			return nil, patternError(pattern, err)
+		}
 	}
 	if m.re, err = regexp.Compile(prefix + pattern); err != nil {
 		return nil, patternError(pattern, err)
 	}
 	return m, nil
+}
+
+// relaxed returns an expression that matches wherever re does and possibly elsewhere. It needs
+// fewer states, because it does not count repetitions.
+func relaxed(re *syntax.Regexp) *syntax.Regexp {
+	copied := *re
+	copied.Sub = nil
+	for _, sub := range re.Sub {
+		copied.Sub = append(copied.Sub, relaxed(sub))
+	}
+	if re.Op == syntax.OpRepeat {
+		copied.Op = syntax.OpStar
+		if re.Min > 0 {
+			copied.Op = syntax.OpPlus
+		}
+	}
+	return &copied
 }
 
 // mentions reports whether an expression has a character outside of classes.

@@ -25,6 +25,7 @@ type scanner struct {
 	limit int    // of buf
 	buf   []byte // grows up to limit
 	dfa   *dfa   // made when it is first needed
+	tried int    // of matcher.programs; dfa runs the last of them
 
 	// The file that is being searched:
 	ctx   context.Context
@@ -194,8 +195,9 @@ func (s *scanner) matches(line []byte) bool {
 
 // machine returns the scanner's dfa, or nil if the expression needs too many states.
 func (s *scanner) machine() *dfa {
-	if s.dfa == nil {
-		s.dfa = newDFA(s.program)
+	for (s.dfa == nil || s.dfa.full) && s.tried < len(s.programs) {
+		s.dfa = newDFA(s.programs[s.tried], s.tried > 0)
+		s.tried++
 	}
 	if s.dfa.full {
 		return nil
