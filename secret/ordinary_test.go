@@ -112,11 +112,11 @@ func withValues(t testing.TB, dice *rand.Rand, n int) *secret.Masker {
 
 // A private key counts as one whatever a tool puts in front of its lines or behind them.
 func TestL7_KeyInLines(t *testing.T) {
-	key := []string{"-----BEGIN RSA PRIVATE KEY-----"}
+	key := []string{"-----BEGIN PGP PRIVATE KEY BLOCK-----", "Version: GnuPG v1.4.10 (GNU/Linux)", ""}
 	for range 12 {
 		key = append(key, strings.Repeat("Ab1Cd2Ef3Gh4+/56", 4))
 	}
-	key = append(key, "-----END RSA PRIVATE KEY-----")
+	key = append(key, "-----END PGP PRIVATE KEY BLOCK-----")
 	for _, form := range []string{"%[2]s", "  %[1]d | %[2]s", "     %[1]d\t%[2]s", "my_notes.txt:%[1]d:%[2]s",
 		"sch\u00f6n/@a/~b.txt-%[1]d-%[2]s", "> %[2]s", "# %[2]s", " * %[2]s", "+%[2]s", "%[1]d \u2502 %[2]s", "%[2]s$",
 		"\t\"%[2]s\\n\" +", "< %[2]s", "^4bc3e2a1 (A. Author 2024-01-01 10:00:00 +0100 %[1]d) %[2]s",
