@@ -118,7 +118,7 @@ func FuzzC9_Glob(f *testing.F) {
 				t.Errorf("!%s selects what %s selects: %q (%v)", pattern, pattern, name, err)
 			}
 		}
-		// in doublestar, a class may match a slash, for which no directory is entered
+		// a class may match a slash, for which no directory is entered but behind **
 		if !doublestar.ValidatePattern(pattern) || strings.Contains(pattern, "[") ||
 			!doublestar.MatchUnvalidated(pattern, name) {
 			return

@@ -32,10 +32,10 @@ func Grep(ctx context.Context, e env.Environment, q Query) (Result, error) {
 
 // Glob lists the files below dir whose path from dir matches the pattern, newest first. It uses the
 // environment's own search if it has one. Patterns may have *, ?, classes and {alternatives} within
-// a path element, and ** for any number of elements. An empty dir means the working directory. An
-// absolute pattern may lead out of dir. A pattern is also the literal name of what exists, such as
-// app/[id]/page.tsx, and it matches names that are equal to the eye: in another Unicode normal
-// form, or with other spaces or quotes.
+// a path element, and ** for any number of elements. Behind **, a class such as [^a] may also match
+// a slash. An empty dir means the working directory. An absolute pattern may lead out of dir. A
+// pattern is also the literal name of what exists, such as app/[id]/page.tsx, and it matches names
+// that are equal to the eye: in another Unicode normal form, or with other spaces or quotes.
 func Glob(ctx context.Context, e env.Environment, pattern, dir string) (Listing, error) {
 	if s, done := searcher(ctx, e, "glob", dir); s != nil {
 		listing, err := s.Glob(ctx, pattern, dir)
