@@ -147,7 +147,7 @@ type conversation struct {
 	typed   []string            // what the model will be told of the person's own commands
 	live    *render.Live
 	lines   *protocol.Conversation // which has the session work
-	done    chan struct{}          // closed when lines has ended
+	unserve func()                 // ends what lines does
 	end     func()                 // ends the starts of servers; nil in tests
 }
 

@@ -94,14 +94,17 @@ func (p *program) begin(ctx context.Context, c attractor.Config, style render.St
 		told += p.View(page)
 	}
 	p.post(func() { p.say(told) })
-	made.lines, made.done = protocol.New(setup, asks, p.Keep), make(chan struct{})
+	made.lines = protocol.New(setup, asks, p.Keep)
 	made.lines.Host = host{p, made}
 	if made.session, err = setup.Start(ctx); err != nil {
 		return nil, errors.Join(err, setup.Close())
 	}
+	serving, cancel := context.WithCancel(ctx)
+	served := make(chan struct{})
+	made.unserve = func() { cancel(); <-served }
 	go func() {
-		defer close(made.done)
-		made.lines.Serve(ctx, made.session)
+		defer close(served)
+		made.lines.Serve(serving, made.session)
 	}()
 	if page != nil {
 		page.Serve(made.lines.Do)
@@ -204,7 +207,7 @@ func (c *conversation) close() error {
 			break
 		}
 	}
-	<-c.done
+	c.unserve() // a session that was taken over has no event of its end
 	err = errors.Join(err, c.setup.Close())
 	if c.end != nil {
 		c.end()

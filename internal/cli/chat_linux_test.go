@@ -884,3 +884,30 @@ func TestN3_WritingToAnEndedSession(t *testing.T) {
 		t.Errorf("exit code %d", code)
 	}
 }
+
+// A conversation ends in order, too, when another process has written to the session's journal.
+func TestN3_TakenOver(t *testing.T) {
+	t.Parallel()
+	url, asked := gatedModel(t, 0, say("Hello."))
+	h := chatHome(t, url)
+	s := onScreen(t, chatting(h), 100, 40)
+	s.expect(ready)
+	s.send("hi")
+	request := <-asked
+	journals, err := filepath.Glob(filepath.Join(h.home, ".local/state/attractor/sessions/*.jsonl"))
+	if err != nil || len(journals) != 1 {
+		t.Fatal(journals, err)
+	}
+	file, err := os.OpenFile(journals[0], os.O_WRONLY|os.O_APPEND, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	if _, err := file.WriteString("{}\n"); err != nil {
+		t.Fatal(err)
+	}
+	request.answer()
+	s.expect("opens it again, /clear begins")
+	s.press("C-d")
+	s.ended()
+}
