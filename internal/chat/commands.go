@@ -213,7 +213,7 @@ func (p *program) modeChanged() {
 
 // compact implements /compact.
 func (p *program) compact(string) {
-	session := p.current.session
+	session, lines := p.current.session, p.current.lines
 	if p.task != nil {
 		if !p.task.steers {
 			p.warn("nothing can be compacted while the session is " + p.task.what)
@@ -224,7 +224,9 @@ func (p *program) compact(string) {
 		return
 	}
 	p.start(&task{what: "compacting"}, func(ctx context.Context) func() {
-		err := session.Compact(ctx)
+		var err error
+		busy := lines.Alone(ctx, "compacting", func() { err = session.Compact(ctx) })
+		err = errors.Join(busy, err)
 		return func() {
 			switch {
 			case errors.Is(err, context.Canceled):

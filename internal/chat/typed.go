@@ -38,7 +38,7 @@ func (p *program) runTyped(command, text, shown string) bool {
 		printed := false
 		var ran *tool.Ran
 		var err error
-		busy := lines.Alone(what, func() {
+		busy := lines.Alone(ctx, what, func() {
 			ran, err = setup.RunTyped(ctx, command, func(text string) {
 				printed = true
 				p.post(func() { p.add(text) })

@@ -30,7 +30,9 @@ func (p *program) takeBack(o undo.Options) {
 	setup, lines := p.current.setup, p.current.lines
 	p.start(&task{what: "taking changes back"}, func(ctx context.Context) func() {
 		said, err := "", error(nil)
-		busy := lines.Alone("taking changes back", func() { said, err = setup.Undo(ctx, o, mostPlanned, p.confirm) })
+		busy := lines.Alone(ctx, "taking changes back", func() {
+			said, err = setup.Undo(ctx, o, mostPlanned, p.confirm)
+		})
 		err = errors.Join(busy, err)
 		return func() {
 			switch {

@@ -12,12 +12,14 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/attractor-go/attractor/internal/render"
+	"github.com/attractor-go/attractor/llm/fakellm"
 )
 
 // steered is the page of a session that a command of a test has, over HTTP.
@@ -517,6 +519,36 @@ func TestN5_ChatAndPage(t *testing.T) {
 	}
 	request.answer()
 	s.expect("turns")
+	s.press("C-d")
+	if code := s.ended(); code != 0 {
+		t.Errorf("exit code %d", code)
+	}
+}
+
+// What the page sends while the terminal compacts is refused, and leaves the compaction alone.
+func TestN5_PageWhileTheTerminalCompacts(t *testing.T) {
+	t.Parallel()
+	turns := slices.Repeat([]fakellm.Turn{say("Answer.")}, 11)
+	u, asked := gatedModel(t, 9, turns...)
+	s := onScreen(t, chatting(chatHome(t, u), "--view"), 160, 50)
+	s.expect(ready)
+	page := s.page()
+	for i := range 9 {
+		s.send("go on")
+		s.until("the answer", func() bool { return strings.Count(s.all(), "done · ") == i+1 })
+	}
+	s.gone("working · ")
+	s.send("/compact")
+	request := <-asked
+	for _, line := range []string{`{"type":"user","text":"from afar"}`, `{"type":"continue"}`, `{"type":"compact"}`} {
+		page.do(line, "not yet: compacting")
+	}
+	request.answer()
+	s.expect("compacted: a summary replaces")
+	s.gone("compacting · ")
+	page.do(`{"type":"user","text":"from afar"}`, "")
+	(<-asked).answer()
+	s.until("the answer", func() bool { return strings.Count(s.all(), "done · ") == 10 })
 	s.press("C-d")
 	if code := s.ended(); code != 0 {
 		t.Errorf("exit code %d", code)

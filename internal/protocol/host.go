@@ -1,6 +1,7 @@
 package protocol
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -94,12 +95,14 @@ func (c *Conversation) Interrupt() {
 }
 
 // Alone calls do while nothing else works on the session and no input begins. If something does, it
-// returns an error. Meanwhile lines are told what is done.
-func (c *Conversation) Alone(what string, do func()) error {
+// returns an error, but waits for the end of an input that the host was told of. Meanwhile lines are
+// told what is done. The end of ctx ends only the wait.
+func (c *Conversation) Alone(ctx context.Context, what string, do func()) error {
 	c.giving.Lock()
+	c.settle(ctx)
 	if c.running {
 		c.giving.Unlock()
-		return errRunning
+		return cmp.Or(context.Cause(ctx), errors.New("an input is running: interrupt it or wait for its end"))
 	}
 	c.alone = what
 	c.giving.Unlock()
