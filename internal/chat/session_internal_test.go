@@ -123,3 +123,14 @@ func TestN3_HintsAreWrapped(t *testing.T) {
 		t.Errorf("a long hint has %d rows", len(rows))
 	}
 }
+
+// A session with an input of the page is kept, also if the input came while the terminal did
+// something else, and has ended before its events were shown.
+func TestN5_InputsOfThePageAreKept(t *testing.T) {
+	p, c := withSession(t)
+	p.current, p.task = c, &task{what: "looking for the session"}
+	p.event(c, &agent.UserInput{})
+	if !c.used {
+		t.Error("the session would be removed")
+	}
+}

@@ -22,6 +22,7 @@ func (p *program) event(of *conversation, ev agent.Event) {
 	of.live.Event(ev)
 	switch ev.(type) {
 	case *agent.UserInput, *agent.StepStart: // of the page
+		of.used = true // also if it has ended already
 		if p.task == nil && p.current == of && of.session.Status() != agent.StatusIdle {
 			p.works(of)
 		}
