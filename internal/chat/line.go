@@ -117,8 +117,11 @@ func (p *program) work(c *conversation, begin func(ctx context.Context) error) {
 		defer cancel()
 		err := begin(ctx)
 		p.post(func() {
-			if err != nil && p.task == t {
-				p.end(func() { p.submitted(c, t, nil, err) })
+			switch tell := func() { p.submitted(c, t, nil, err) }; {
+			case err != nil && p.task == t:
+				p.end(tell)
+			case err != nil: // an input of the page has ended meanwhile, and the task with it
+				tell()
 			}
 		})
 	}()
