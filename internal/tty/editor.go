@@ -274,7 +274,7 @@ func (e *Editor) Down() bool {
 
 // Rows returns the text in rows of at most width columns, the first one after a prompt and the
 // others indented like it, and the place of the cursor. It returns at most limit rows: those around
-// the cursor.
+// the cursor. A prompt that leaves no room has a row of its own, which may be wider.
 func (e *Editor) Rows(prompt string, width, limit int) (rows []string, row, column int) {
 	indent := displaywidth.String(prompt)
 	if indent > width/2 { // a prompt that leaves no room has a row of its own
