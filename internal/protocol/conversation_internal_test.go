@@ -2,6 +2,7 @@ package protocol
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"testing/synctest"
 
@@ -51,4 +52,35 @@ func TestN2_LateLinesAreRefused(t *testing.T) {
 	if n := len(c.queue); n > 0 {
 		t.Errorf("%d of %d lines wait for somebody who takes them", n, maxLines)
 	}
+}
+
+// What a host does alone right after the end of an input that it was told of waits until the worker
+// is idle, but not longer than its context. It does not wait for an input that runs.
+func TestN3_AloneRightAfterAnInput(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := New(&attractor.Setup{}, nil, nil)
+		c.running, c.rested = true, make(chan struct{})
+		if err := c.Alone(t.Context(), "undoing", func() {}); err == nil {
+			t.Error("done beside an input")
+		}
+		c.follow(&agent.ProcessingEnd{})
+		ended := make(chan error, 1)
+		alone := func(ctx context.Context) { ended <- c.Alone(ctx, "undoing", func() {}) }
+		ctx, cancel := context.WithCancel(t.Context())
+		go alone(ctx)
+		synctest.Wait()
+		cancel()
+		if err := <-ended; !errors.Is(err, context.Canceled) {
+			t.Errorf("the end of the context gives %v", err)
+		}
+		go alone(t.Context())
+		synctest.Wait()
+		c.giving.Lock()
+		c.running = false
+		close(c.rested)
+		c.giving.Unlock()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
 }
