@@ -104,7 +104,7 @@ func (p *program) submit(text string) {
 func (p *program) goOn() {
 	p.note("The last message is not done yet. The agent goes on; Ctrl-C interrupts it.")
 	c := p.current
-	p.work(c, func(context.Context) error { c.lines.ContinueLast(); return nil })
+	p.work(c, func(context.Context) error { return c.lines.ContinueLast() })
 }
 
 // work has a session work on a message that begin gives it.

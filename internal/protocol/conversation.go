@@ -129,7 +129,7 @@ func (c *Conversation) Run(ctx context.Context, session *agent.Session, in io.Re
 			return nil, err
 		}
 	} else if in == nil {
-		c.ContinueLast()
+		_ = c.ContinueLast() // nothing has ended yet
 	}
 	taken := make(chan struct{})
 	if in == nil {
@@ -163,14 +163,19 @@ func (c *Conversation) Run(ctx context.Context, session *agent.Session, in io.Re
 	}
 }
 
-// ContinueLast continues the last input, unless a line has begun another one.
-func (c *Conversation) ContinueLast() {
+// ContinueLast continues the last input, unless a line has begun another one. It returns an error if
+// the session is ending.
+func (c *Conversation) ContinueLast() error {
 	<-c.started
 	c.giving.Lock()
 	defer c.giving.Unlock()
-	if !c.running {
+	switch {
+	case c.finished:
+		return errEnding
+	case !c.running:
 		c.start(true)
 	}
+	return nil
 }
 
 // finish refuses further work and returns true, unless the worker has some. With force it does so in

@@ -84,3 +84,14 @@ func TestN3_AloneRightAfterAnInput(t *testing.T) {
 		}
 	})
 }
+
+// A host that wants the last input continued when the session has ended is told so, and does not
+// wait for the end of work that nobody does.
+func TestN3_ContinueAfterTheEnd(t *testing.T) {
+	c := New(&attractor.Setup{}, nil, nil)
+	close(c.started)
+	c.finish(true)
+	if err := c.ContinueLast(); !errors.Is(err, errEnding) || c.running {
+		t.Errorf("%v, and there is work: %v", err, c.running)
+	}
+}
