@@ -45,7 +45,8 @@ func TestM10_FilesOfCalls(t *testing.T) {
 // ignores.
 func TestL1_OtherSpellings(t *testing.T) {
 	p := newProject(t)
-	s := p.load(`{"deny": ["Read(./private/**)", "Read(./g\u00e9heim/stra\u00dfe)", "Edit(/a.txt)"]}`)
+	s := p.load(`{"deny": ["Read(./private/**)", "Read(./g\u00e9heim/stra\u00dfe)", "Edit(/a.txt)",
+		"Read(./up/[^a-z]*)", "Read(./to/[A-_]x)"]}`)
 	decides := func(of, name string, want tool.Verdict, edits bool) {
 		t.Helper()
 		d := p.decide(s, of, map[string]any{"file_path": name, "content": "x"})
@@ -61,6 +62,10 @@ func TestL1_OtherSpellings(t *testing.T) {
 		}
 		decides("read_file", name, want, false)
 	}
+	for _, name := range []string{"up/X", "up/1", "to/_x", "to/Bx"} { // classes mean the letters that they have
+		decides("read_file", name, tool.Deny, false)
+	}
+	decides("read_file", "up/x", tool.Allow, false)
 	for _, name := range []string{"A.TXT", "a.\u200btxt"} {
 		decides("write_file", name, tool.Deny, false)
 	}
