@@ -3,13 +3,16 @@ package attractor
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"path"
 	"slices"
 	"strings"
 
 	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/internal/git"
+	"github.com/attractor-go/attractor/internal/shquote"
 	"github.com/attractor-go/attractor/internal/userfiles"
+	"github.com/attractor-go/attractor/rules"
 	"github.com/attractor-go/attractor/trust"
 )
 
@@ -69,14 +72,12 @@ func (f *elsewhere) runByGit(ctx context.Context, top string) (names []string, e
 
 // exposedByHooks returns which of the hooks in directories may run any file of a work tree there.
 func (f *elsewhere) exposedByHooks(ctx context.Context, dirs []string, top string) string {
-	in := f.documents()
 	for _, dir := range dirs {
-		hooks, _ := in.ReadDir(ctx, dir) // the directory of a repository without hooks may be missing
-		for _, h := range hooks {
-			if h.IsDir() || h.Mode&0o111 == 0 || path.Ext(h.Name) == ".sample" {
-				continue
-			}
-			hook := path.Join(dir, h.Name)
+		hooks, err := f.hooks(ctx, dir)
+		if err != nil {
+			return "the hooks of git in " + exposes(dir, err.Error())
+		}
+		for _, hook := range hooks {
 			text, err := readThere(ctx, f.machine, hook)
 			why := trust.MayRun(text, top, startsSomething)
 			if err != nil {
@@ -88,6 +89,22 @@ func (f *elsewhere) exposedByHooks(ctx context.Context, dirs []string, top strin
 		}
 	}
 	return ""
+}
+
+// hooks returns the programs in a directory there, which may lie outside of those of the session.
+func (f *elsewhere) hooks(ctx context.Context, dir string) (hooks []string, err error) {
+	out, _, err := runThere(ctx, f.machine, fmt.Sprintf(
+		`for hook in %s/*; do if [ -f "$hook" ] && [ -x "$hook" ]; then printf '%%s\0' "$hook"; fi; done`,
+		shquote.Words(dir)), rules.MaxFile)
+	if err != nil {
+		return nil, err
+	}
+	for hook := range strings.SplitSeq(string(out), "\x00") {
+		if path.Ext(hook) != ".sample" && hook != "" {
+			hooks = append(hooks, hook)
+		}
+	}
+	return hooks, nil
 }
 
 // variable returns the value of a variable of commands there.

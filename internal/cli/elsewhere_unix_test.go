@@ -3,6 +3,7 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -117,6 +118,37 @@ func TestU17_WhatGitRunsElsewhere(t *testing.T) {
 				t.Errorf("an ordinary file was not changed: %s", messagesIn(server, 1))
 			}
 		})
+	}
+}
+
+// Where a hook of git on another machine may run any file there, an edit of any asks, wherever the hook
+// lies.
+func TestU17_HooksThatMayRunFilesElsewhere(t *testing.T) {
+	t.Parallel()
+	for _, helper := range []bool{false, true} {
+		for name, hook := range map[string]string{"": "git lfs pre-push \"$@\"\n", ".git/hooks/pre-push": "make lint\n",
+			"home": "make lint\n"} {
+			url, server := serve(t, nil, say("", use("write_file", map[string]any{"file_path": "main.go", "content": "x"})),
+				fakellm.Turn{Text: "done"})
+			h := newHome(t, url)
+			b := h.newBox(false, helper)
+			b.put(h, ".git/HEAD", "ref: refs/heads/main\n")
+			b.put(h, ".git/config", "")
+			b.put(h, ".git/hooks/pre-commit.sample", "make lint\n")
+			b.put(h, filepath.Join(b.home, ".gitconfig"), "[core]\n\thooksPath = ~/own hooks\n")
+			want := cmp.Or(name, ".git/hooks/pre-push")
+			if name == "home" {
+				want = filepath.Join(b.home, "own hooks/pre-push")
+			}
+			b.put(h, want, "#!/bin/sh\n"+hook)
+			h.run(0, "run", "--mode", "accept-edits", "--env-command", b.command, "go")
+			if asks := b.text("main.go") == ""; asks != (name != "") {
+				t.Errorf("%q, with a helper %v: the edit asks %v", name, helper, asks)
+			}
+			if said := messagesIn(server, 1); name != "" && !strings.Contains(said, want+" may run it: make lint") {
+				t.Errorf("%q, with a helper %v: %s", name, helper, said)
+			}
+		}
 	}
 }
 
