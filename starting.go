@@ -142,7 +142,8 @@ func (t workTree) hooks(dirs, roots []string, left *int) (files []string, expose
 				continue // git does not run it
 			}
 			if *left--; *left < 0 {
-				return files, fmt.Sprintf("hooks of git may run it: there are more than %d", maxHooks)
+				exposed = cmp.Or(exposed, fmt.Sprintf("hooks of git may run it: there are more than %d", maxHooks))
+				break
 			}
 			text, err := userfiles.Read(hook, trust.MaxScript+1)
 			why := trust.MayRun(text, t.top, startsSomething)

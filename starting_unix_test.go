@@ -33,6 +33,9 @@ func TestK13_HooksOfManyNestedRepositories(t *testing.T) {
 	}
 	put(t, dir, ".git/HEAD", "ref: refs/heads/main\n")
 	put(t, dir, "r00/below/.git/HEAD", "ref: refs/heads/main\n")
+	const last = "r59" // of which no hook is looked at
+	put(t, dir, last+"/.git/config", "[core]\n\thooksPath = hooks\n\thooksPath = more\n")
+	lead(t, map[string]string{filepath.Join(dir, last, "more/pre-commit"): "../../shared"})
 	b.config.Dir, b.config.Sandbox = dir, sandbox.Options{}
 	b.open(func(s *Setup, _ *agent.Session) {
 		trees := workTrees([]string{dir, filepath.Join(dir, "r00")}, new(git.Nesting))
@@ -42,6 +45,9 @@ func TestK13_HooksOfManyNestedRepositories(t *testing.T) {
 		names, exposed := s.starting(t.Context(), &b.config)
 		if exposed != fmt.Sprintf("hooks of git may run it: there are more than %d", maxHooks) {
 			t.Errorf("exposed: %q", exposed)
+		}
+		if name := filepath.Join(dir, "shared"); !slices.Contains(names, name) {
+			t.Errorf("%s, to which a hook leads, is not known", name)
 		}
 		for r := range repositories {
 			if name := filepath.Join(dir, fmt.Sprintf("r%02d/hooks", r)); !slices.Contains(names, name) {
