@@ -124,20 +124,39 @@ func (v startVariables) files(name string) (names []string) {
 func (v startVariables) mentions(name string) bool {
 	plain, expanded := v.value(name)
 	between := func(r rune) bool { return strings.ContainsRune(" \t\n:=,;|&()<>'\"`", r) }
-	for _, word := range append(strings.FieldsFunc(plain+" "+expanded, between), strings.Fields(expanded)...) {
-		words := []string{word}
-		if strings.HasPrefix(word, "-") { // -I. or --require=x
-			words = append(words, strings.TrimLeft(word, "-"), word[min(2, len(word)):])
-		}
-		for _, word := range words {
-			file := realPath(v.path(word))
-			in := isBelow(v.roots, file) || slices.Contains(v.roots, file)
-			if in && (strings.Contains(word, "/") || word == "." || v.regular(file)) {
-				return true
-			}
+	words := strings.FieldsFunc(plain+" "+expanded, between)
+	for _, word := range strings.Fields(expanded) {
+		if strings.Contains(word, "file:") {
+			words = append(words, word)
 		}
 	}
-	return false
+	hasModules := name == "PERL5LIB" || name == "RUBYLIB" // in directories
+	return slices.ContainsFunc(words, func(word string) bool {
+		return slices.ContainsFunc(inOption(word, hasModules), func(word string) bool {
+			file := realPath(v.path(word))
+			in := isBelow(v.roots, file) || slices.Contains(v.roots, file)
+			return in && (strings.Contains(word, "/") || word == "." || v.regular(file))
+		})
+	})
+}
+
+// inOption returns what may be a path in a word of a command: of -r./x and -/x what is behind the
+// option. A directory of modules, also that of -Ilib, gets a ./ in front, because it may be made later.
+func inOption(word string, hasModules bool) []string {
+	plain := strings.TrimLeft(word, "-")
+	value := word
+	if plain != word {
+		value = word[min(2, len(word)):]
+	}
+	switch {
+	case filepath.IsAbs(plain):
+		return []string{plain}
+	case filepath.IsAbs(value):
+		return []string{value}
+	case value != "" && (hasModules || strings.HasPrefix(word, "-I")):
+		return []string{"./" + value}
+	}
+	return []string{word, plain, value}
 }
 
 // programs returns the programs in the session's directories that any variable names.

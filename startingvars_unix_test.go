@@ -36,8 +36,10 @@ func TestU23_ValuesOfVariables(t *testing.T) {
 	b.withVars(map[string]string{"DOT": dir, "BASH_ENV": "$HOME/proj/env.sh", "ENV": "${DOT:-/x}/rc", "GOENV": "~/proj/goenv",
 		"MAKEFILES": "/a.mk " + in("b.mk"), "LESSKEYIN": "file://" + in("keys"),
 		"SOME_WRAPPER": "nice " + in("wrap") + " " + in("data.txt"), "DATABASE": in("data.txt"), "EDITOR": "vi -c x", "SHELL": "/bin/bash",
-		"LESSOPEN": "| /usr/bin/lesspipe %s", "MANPAGER": "sh -c 'col -bx | bat -l man -p'", "BROWSER": "xdg-open",
-		"GOFLAGS": "-mod=vendor", "NODE_OPTIONS": "--max-old-space-size=1.5"})
+		"LESSOPEN": "||/usr/bin/lesspipe %s", "GIT_SSH_COMMAND": "ssh -F/etc/x --y=/etc/y",
+		"MANPAGER": "sh -c 'col -bx | bat -l man -p'", "BROWSER": "xdg-open",
+		"GOFLAGS": "-mod=vendor", "PERL5LIB": "/usr/share/perl5:/usr/lib/perl5", "PERL5OPT": "-I/usr/lib/x -w",
+		"NODE_OPTIONS": "--max-old-space-size=1.5"})
 	asked := []string{"env.sh", "rc", "goenv", "b.mk", "keys", "wrap"}
 	not := []string{"data.txt", "main.go", "vendor/x"}
 	for _, name := range append(slices.Clip(asked), not...) {
@@ -58,6 +60,7 @@ func TestU23_CommandsInVariables(t *testing.T) {
 	for name, value := range map[string]string{"EDITOR": "$DOT/ed.sh", "VISUAL": "${NONE:-$DOT/vis.sh} -w",
 		"GIT_PAGER": "tools/p", "NODE_OPTIONS": "--max-old-space-size=1 --import=file://$DOT/hook.mjs",
 		"PERL5OPT": "-I. -MTest::Run", "GOFLAGS": "-toolexec=$DOT/tool", "LESSOPEN": "|-$DOT/open.sh %s",
+		"PERL5LIB": "/usr/share/perl5:lib", "RUBYLIB": "lib", "MAKEFLAGS": "-Imk",
 		"RUBYOPT": "-r$DOT/start.rb", "FCEDIT": "sh -c '~/proj/ed'"} {
 		t.Run(name, func(t *testing.T) {
 			b := newGitEdits(t, []string{"main.go"}, nil)
