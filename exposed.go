@@ -97,12 +97,24 @@ func onlyTools(text []byte) bool {
 			return false
 		}
 		for member, value := range members {
-			text := fmt.Sprint(value)
-			if _, table := value.(map[string]any); table || member == "_" || startsSomething(member) ||
-				strings.Contains(text, "{{") || strings.Contains(text, "path:") {
+			if member == "_" || startsSomething(member) || !isPlain(value) {
 				return false
 			}
 		}
 	}
 	return true
+}
+
+// isPlain reports whether a value of mise says no more than itself: it has no options, as a table
+// has, and is no template and no directory of a tool.
+func isPlain(value any) bool {
+	switch value := value.(type) {
+	case string:
+		return !strings.Contains(value, "{{") && !strings.Contains(value, "path:")
+	case []any:
+		return !slices.ContainsFunc(value, func(value any) bool { return !isPlain(value) })
+	case bool, int64, float64:
+		return true
+	}
+	return false
 }

@@ -188,7 +188,7 @@ func (t workTree) commands(named git.Named, roots []string) (files []string, exp
 func configsOfMise(dir string) (files []string) {
 	for _, name := range []string{".tool-versions", "mise.toml", ".mise.toml", "mise.*.toml", ".mise.*.toml",
 		"mise/config*.toml", ".mise/config*.toml", ".config/mise*.toml", ".config/mise/config*.toml",
-		".config/mise/conf.d/*.toml"} {
+		".config/mise/conf.d/*.toml", ".mise/conf.d/*.toml", "mise/conf.d/*.toml", ".config/mise/mise*.toml", ".rtx*.toml"} {
 		found, _ := fs.Glob(os.DirFS(dir), name) // the patterns are right
 		for _, name := range found {
 			files = append(files, filepath.Join(dir, name))
