@@ -2,6 +2,7 @@ package rules_test
 
 import (
 	"fmt"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -336,6 +337,9 @@ func TestL1_RealPath(t *testing.T) {
 		if want == "" && err == nil || want != "" && real != p.dir+"/"+want {
 			t.Errorf("%s: %s, %v", name, real, err)
 		}
+	}
+	if real, err := rules.RealPath("/not-there"); runtime.GOOS != "windows" && (real != "/not-there" || err != nil) {
+		t.Errorf("/not-there leads to %q: %v", real, err)
 	}
 }
 

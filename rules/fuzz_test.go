@@ -43,7 +43,7 @@ func FuzzL1_File(f *testing.F) {
 // question.
 func FuzzL1_Suggestions(f *testing.F) {
 	for _, seed := range []string{"go test ./...", "rm *.o", `a 'b*' "c" \d`, "a (b", "x:*", "x *", "a; b > c",
-		"Bash(x)", "é ü", "cat .env > out", `a "\*"`, `echo '\*' x`, "'' 0"} {
+		"Bash(x)", "é ü", "cat .env > out", `a "\*"`, `echo '\*' x`, "'' 0", "0>/0"} {
 		f.Add(seed)
 	}
 	p := newProject(f, ".env")

@@ -140,10 +140,13 @@ func realPath(name string, left int) (string, error) {
 	if dir == "" || dir == name || base == ".." || base == "." || base == "" {
 		return "", err
 	}
-	if real, err = realPath(strings.TrimRight(dir, "/"), left-1); err != nil {
+	if dir = strings.TrimRight(dir, "/"); dir == "" {
+		dir = "/"
+	}
+	if real, err = realPath(dir, left-1); err != nil {
 		return "", err
 	}
-	return real + "/" + base, nil
+	return strings.TrimSuffix(real, "/") + "/" + base, nil
 }
 
 // looked holds where names lead that were looked up already, so that thousands of names take about
