@@ -48,7 +48,7 @@ func namedByVariables(roots []string, here string, c *config) (names []string, e
 	}
 	for _, variable := range known.commandVars {
 		if exposed == "" && v.mentions(variable) {
-			exposed = exposes("the variable "+variable, v.getenv(variable))
+			exposed = exposes("the variable "+variable, "it names something in the session's directories")
 		}
 	}
 	environ := c.Environ

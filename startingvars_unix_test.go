@@ -68,7 +68,7 @@ func TestU23_CommandsInVariables(t *testing.T) {
 			value = strings.ReplaceAll(value, "$DOT", b.dir)
 			b.withVars(map[string]string{name: value})
 			b.edits()
-			if want := "and the variable " + name + " may run it: " + value; !hasLine(b.reasons, want) {
+			if want := "and the variable " + name + " may run it: it names something"; !hasLine(b.reasons, want) {
 				t.Errorf("%q", b.reasons)
 			}
 		})

@@ -53,5 +53,8 @@ func (p *program) nothingToOpen() string {
 	if newest == 0 {
 		return "nothing is shown only in part; outputs of earlier conversations: attractor view"
 	}
+	if oldest == newest {
+		return fmt.Sprintf("there is only /output %d", newest)
+	}
 	return fmt.Sprintf("there are /output %d to %d", oldest, newest)
 }
