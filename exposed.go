@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -14,7 +15,6 @@ import (
 	"github.com/attractor-go/attractor/internal/git"
 	"github.com/attractor-go/attractor/internal/texts"
 	"github.com/attractor-go/attractor/internal/userfiles"
-	"github.com/attractor-go/attractor/trust"
 )
 
 // startsSomething reports whether a variable changes which programs are found, or names one.
@@ -27,6 +27,9 @@ func startsSomething(variable string) bool {
 		func(begin string) bool { return strings.HasPrefix(variable, begin) })
 }
 
+// maxEntered is the most bytes of a file that a shell runs when it enters a directory.
+const maxEntered = 64 << 10
+
 // exposedByEntering returns what may run a file when a shell of the user enters one of the
 // directories, one around it in its repository, or one below: direnv and mise ask their users again
 // only when their own files change.
@@ -37,23 +40,49 @@ func exposedByEntering(roots []string, nesting *git.Nesting) (why string) {
 	}
 	for _, dir := range dirs {
 		envrc := filepath.Join(dir, ".envrc")
-		text, err := userfiles.Read(envrc, trust.MaxScript+1)
-		if err == nil {
-			why = trust.MayRun(text, dir, startsSomething)
-		} else if !errors.Is(err, fs.ErrNotExist) {
-			why = err.Error()
-		}
-		if why != "" {
+		if why = besides(envrc, besideExports); why != "" {
 			return exposes(envrc, why)
 		}
 		for _, file := range configsOfMise(dir) {
-			onlyThese := onlyTools
+			look := besideTools
 			if filepath.Base(file) == ".tool-versions" {
-				onlyThese = func(text []byte) bool { return !bytes.Contains(text, []byte("path:")) }
+				look = besideVersions
 			}
-			if text, err = userfiles.Read(file, trust.MaxScript+1); err != nil || !onlyThese(text) {
-				return exposes(file, "it sets more than versions of tools and plain variables")
+			if why = besides(file, look); why != "" {
+				return exposes(file, why)
 			}
+		}
+	}
+	return ""
+}
+
+// besides returns what look finds in a file, or why that is not known. One that is not there has
+// nothing.
+func besides(file string, look func(text []byte) string) string {
+	text, err := userfiles.Read(file, maxEntered+1)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return ""
+	case err != nil:
+		return err.Error()
+	case len(text) > maxEntered:
+		return fmt.Sprintf("it has more than %d bytes", maxEntered)
+	}
+	return look(text)
+}
+
+// besideExports returns the first line of a script that does more than export one variable, which
+// starts nothing, with a value that runs nothing.
+func besideExports(text []byte) string {
+	const value = `(?:[A-Za-z0-9_./:@%+,-]|\$\w+|\$\{\w+\})*|'[^']*'|"(?:[^"$` + "`" + `\\]|\$\w+|\$\{\w+\})*"`
+	export := regexp.MustCompile(`^export ([A-Za-z_]\w*)=(?:` + value + `)$`)
+	for line := range strings.Lines(string(text)) {
+		line = strings.Trim(line, " \t\n")
+		if line == "" || line[0] == '#' {
+			continue
+		}
+		if found := export.FindStringSubmatch(line); found == nil || startsSomething(found[1]) {
+			return texts.Cut(line, 60, "…")
 		}
 	}
 	return ""
@@ -75,14 +104,40 @@ func withThoseAround(roots []string) (dirs []string) {
 	return dirs
 }
 
-// exposes returns the end of a sentence about an edit, which says what may run the file, and why.
-func exposes(by, why string) string { return fmt.Sprintf("%s may run it: %s", texts.Shown(by), why) }
+// exposes returns the end of a sentence about an edit, which says what may run the file, and why if
+// that is not "".
+func exposes(by, why string) string {
+	by = texts.Shown(by) + " may run it"
+	if why == "" {
+		return by
+	}
+	return by + ": " + texts.Shown(why)
+}
+
+// The text that says why a configuration of mise or asdf may run files.
+const moreThanVersions = "it sets more than versions of tools and plain variables"
+
+// besideVersions returns what a .tool-versions has besides versions.
+func besideVersions(text []byte) string {
+	if bytes.Contains(text, []byte("path:")) {
+		return moreThanVersions
+	}
+	return ""
+}
+
+// besideTools returns what a configuration of mise has besides versions of tools and variables.
+func besideTools(text []byte) string {
+	if onlyTools(text) {
+		return ""
+	}
+	return moreThanVersions
+}
 
 // onlyTools reports whether a configuration of mise only says which versions of tools and which
 // values of variables count.
 func onlyTools(text []byte) bool {
 	var root map[string]any
-	if _, err := texts.CheckTOML(string(text)); err != nil || len(text) > trust.MaxScript {
+	if _, err := texts.CheckTOML(string(text)); err != nil {
 		return false
 	}
 	if _, err := toml.Decode(string(text), &root); err != nil {

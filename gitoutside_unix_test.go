@@ -57,6 +57,7 @@ func TestU17_RepositoriesOutsideOfTheSession(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newGitEdits(t, asked, []string{"main.go"})
+			b.allowOthers()
 			base := realTemp(t)
 			b.config.Dir = filepath.Join(base, in(t, base))
 			made(t, b.config.Dir)
@@ -65,6 +66,7 @@ func TestU17_RepositoriesOutsideOfTheSession(t *testing.T) {
 	}
 	t.Run("around", func(t *testing.T) {
 		b := newGitEdits(t, []string{"t/pre-commit", "lib/y"}, []string{"main.go"})
+		b.allowOthers()
 		base := realTemp(t)
 		inGit(t, base, "init", "-q", "tree")
 		inGit(t, base, "init", "-q")
@@ -76,6 +78,7 @@ func TestU17_RepositoriesOutsideOfTheSession(t *testing.T) {
 	})
 	t.Run("nested with another directory", func(t *testing.T) {
 		b := newGitEdits(t, []string{"n/t/pre-commit", "n/lib/y"}, []string{"n/main.go"})
+		b.allowOthers()
 		base := realTemp(t)
 		inGit(t, base, "init", "-q", "--separate-git-dir", "store", "tree/n")
 		configure(t, base, "store")

@@ -110,7 +110,7 @@ func (h *sessionHooks) guarded(here, root string) (files []string, exposed strin
 		watched := trust.Watched(root, dir, hook.Command, hook.Args...)
 		files = append(slices.Concat(files, watched.Runs, watched.Names), userfiles.RealPath(hook.File))
 		if watched.Project != "" && exposed == "" {
-			exposed = exposes("the hook "+texts.Cut(hook.Command, trust.MaxShownCommand, "…"), watched.Project)
+			exposed = exposes("the hook "+texts.Cut(hook.Command, 60, "…"), watched.Project)
 		}
 	}
 	return files, exposed

@@ -7,13 +7,13 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"syscall"
 
 	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/internal/git"
+	"github.com/attractor-go/attractor/internal/texts"
 	"github.com/attractor-go/attractor/internal/userfiles"
 	"github.com/attractor-go/attractor/trust"
 )
@@ -94,12 +94,9 @@ func workTrees(roots []string, nesting *git.Nesting) (list []workTree) {
 }
 
 // maxGitCommands limits the programs of git's configuration that are looked through, of one
-// repository, and maxHooks the hooks of all: some hundred milliseconds, for which the first change of
-// a session waits. If there are more, it is not known what they run.
-const (
-	maxGitCommands = 200
-	maxHooks       = 500
-)
+// repository: some hundred milliseconds, for which the first change of a session waits. If there are
+// more, it is not known what they run.
+const maxGitCommands = 200
 
 // namedByGit returns the files from which git takes what it runs in the session's directories, by
 // the configuration of their repositories, also nested ones, and of the user: a change of one needs
@@ -111,10 +108,9 @@ func (s *Setup) namedByGit(ctx context.Context, c *config, roots []string) (name
 		return nil, "" // not even commands can run here
 	}
 	defer machine.Close() // it was only read
-	left := maxHooks
 	for _, tree := range workTrees(roots, &s.nesting) {
 		named := git.Files{Env: machine}.Named(ctx, filepath.ToSlash(tree.top), c.getenv)
-		files, byHooks := tree.hooks(named.Hooks, roots, &left)
+		files, byHooks := hooksOfGit(named.Hooks, roots)
 		byCommands, blind := tree.commands(named, roots)
 		for _, name := range slices.Concat(named.Files, files, byCommands) {
 			if realPath(name) != tree.top {
@@ -128,9 +124,9 @@ func (s *Setup) namedByGit(ctx context.Context, c *config, roots []string) (name
 	return names, exposed
 }
 
-// hooks returns what links among the hooks of directories lead to, and what may run any file by one
-// of the hooks. left is how many may still be looked at.
-func (t workTree) hooks(dirs, roots []string, left *int) (files []string, exposed string) {
+// hooksOfGit returns what links among the hooks of directories lead to, and which of the hooks may run
+// any file.
+func hooksOfGit(dirs, roots []string) (files []string, exposed string) {
 	for _, dir := range dirs {
 		hooks, linked := git.Hooks(dir)
 		files = append(files, linked...)
@@ -138,20 +134,11 @@ func (t workTree) hooks(dirs, roots []string, left *int) (files []string, expose
 			files = append(files, git.HooksIn(real)...)
 		}
 		for _, hook := range hooks {
-			if info, err := os.Stat(hook); err == nil && info.Mode()&0o111 == 0 && runtime.GOOS != "windows" {
-				continue // git does not run it
-			}
-			if *left--; *left < 0 {
-				exposed = cmp.Or(exposed, fmt.Sprintf("hooks of git may run it: there are more than %d", maxHooks))
+			if exposed != "" {
 				break
 			}
-			text, err := userfiles.Read(hook, trust.MaxScript+1)
-			why := trust.MayRun(text, t.top, startsSomething)
-			if err != nil {
-				why = err.Error()
-			}
-			if why != "" && exposed == "" {
-				exposed = "the hook of git " + exposes(hook, why)
+			if text, err := userfiles.Read(hook, git.MaxHook+1); err != nil || !git.OnlyLFS(text) {
+				exposed = exposes("the hook of git "+hook, "")
 			}
 		}
 	}
@@ -168,10 +155,12 @@ func (t workTree) commands(named git.Named, roots []string) (files []string, exp
 		commands, exposed = commands[:maxGitCommands], by+fmt.Sprintf("there are more than %d", maxGitCommands)
 	}
 	for _, command := range commands {
-		watched := trust.Judged(t.outer, t.top, command)
+		watched := trust.Watched(t.outer, t.top, command)
 		files = slices.Concat(files, watched.Runs, watched.Names)
-		if len(watched.Blind) > 0 && trust.MayRun([]byte(command), t.top, startsSomething) != "" {
+		if len(watched.Blind) > 0 {
 			exposed = by + watched.Blind[0]
+		} else if at := slices.IndexFunc(watched.Runs, isRegular); at >= 0 {
+			exposed = by + texts.Shown(watched.Runs[at]) + " may start others"
 		}
 	}
 	all := slices.Concat(commands, named.Aliases[:min(len(named.Aliases), maxGitCommands)])

@@ -67,24 +67,19 @@ func (f *elsewhere) runByGit(ctx context.Context, top string) (names []string, e
 	}
 	commands := append(named.Commands, named.Aliases...)
 	commands = commands[:min(len(commands), maxGitCommands)]
-	return append(names, trust.NamedBy(top, f.home, commands)...), f.exposedByHooks(ctx, named.Hooks, top)
+	return append(names, trust.NamedBy(top, f.home, commands)...), f.exposedByHooks(ctx, named.Hooks)
 }
 
-// exposedByHooks returns which of the hooks in directories may run any file of a work tree there.
-func (f *elsewhere) exposedByHooks(ctx context.Context, dirs []string, top string) string {
+// exposedByHooks returns which of the hooks in directories there may run any file.
+func (f *elsewhere) exposedByHooks(ctx context.Context, dirs []string) string {
 	for _, dir := range dirs {
 		hooks, err := f.hooks(ctx, dir)
 		if err != nil {
-			return "the hooks of git in " + exposes(dir, err.Error())
+			return exposes("a hook of git in "+dir, err.Error())
 		}
 		for _, hook := range hooks {
-			text, err := readThere(ctx, f.machine, hook)
-			why := trust.MayRun(text, top, startsSomething)
-			if err != nil {
-				why = err.Error()
-			}
-			if why != "" {
-				return "the hook of git " + exposes(hook, why)
+			if text, err := readThere(ctx, f.machine, hook); err != nil || !git.OnlyLFS(text) {
+				return exposes("the hook of git "+hook, "")
 			}
 		}
 	}

@@ -135,7 +135,7 @@ func (v startVariables) mentions(name string) bool {
 		return slices.ContainsFunc(inOption(word, hasModules), func(word string) bool {
 			file := realPath(v.path(word))
 			in := isBelow(v.roots, file) || slices.Contains(v.roots, file)
-			return in && (strings.Contains(word, "/") || word == "." || v.regular(file))
+			return in && (strings.Contains(word, "/") || word == "." || isRegular(file))
 		})
 	})
 }
@@ -178,8 +178,8 @@ func (v startVariables) programs(name string) (names []string) {
 	return names
 }
 
-// regular reports whether there is such a regular file.
-func (v startVariables) regular(file string) bool {
+// isRegular reports whether there is such a regular file.
+func isRegular(file string) bool {
 	info, err := os.Stat(file)
 	return err == nil && info.Mode().IsRegular()
 }

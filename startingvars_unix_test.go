@@ -96,9 +96,6 @@ func TestU17_ConfigurationOfGitByVariables(t *testing.T) {
 	if home, err := os.Stat("/root"); err == nil && home.IsDir() {
 		asked = append(asked, "roots/pre-commit")
 	}
-	for _, name := range append(slices.Clip(asked), "main.go") {
-		put(t, dir, name, ":\n")
-	}
 	b.config.Dir, b.config.Mode = dir, permit.ModeAcceptEdits
 	if written := b.writes(t, append(asked, "main.go")...); !slices.Equal(written, []string{"main.go"}) {
 		t.Errorf("written were %q", written)
@@ -111,33 +108,41 @@ func TestU17_ConfigurationOfGitByVariables(t *testing.T) {
 func TestU17_WhatRunsByEntering(t *testing.T) {
 	peer.Need(t, "git")
 	for name, files := range map[string][]string{
-		"plain":              {"", ".envrc", "export STAGE=dev\nexport URL=\"http://$(cat host)/x\"\nunset OTHER\n"},
-		"around":             {"PATH_add bin", "../.envrc", "PATH_add bin\n"},
-		"a file":             {"source_env_if_exists conf/local.rc", ".envrc", "source_env_if_exists conf/local.rc\n"},
-		"a shell":            {"use flake", ".envrc", "use flake\n"},
-		"a pager":            {"export GIT_PAGER", ".envrc", "export GIT_PAGER=\"$(pwd)/tools/p\"\n"},
-		"a path":             {"export PATH", ".envrc", "export PATH=$PWD/bin:$PATH\n"},
-		"a loop":             {"source tools/$n", ".envrc", "for n in a b; do source tools/$n; done\n"},
-		"tools":              {"", "mise.toml", "min_version = \"1\"\n[tools]\nnode = \"22\"\ngo = [\"1.26\", \"1.25\"]\n[env]\nSTAGE = \"dev\"\n[tasks.x]\nrun = \"sh x\"\n"},
-		"a path of mise":     {"more than versions", "mise.toml", "[env]\n_.path = [\"./bin\"]\n"},
-		"an editor":          {"more than versions", ".mise.dev.toml", "[env]\nEDITOR = \"./ed\"\n"},
-		"a template":         {"more than versions", "mise/config.toml", "[env]\nA = \"{{ exec(command='sh x') }}\"\n"},
-		"a hook of mise":     {"more than versions", "mise.toml", "[hooks]\nenter = \"sh tools/e\"\n"},
-		"a tool in the tree": {"more than versions", "mise.toml", "[tools]\nnode = \"path:./node\"\n"},
-		"a prompt":           {"export PS0", ".envrc", "export PS0='$(tools/p)'\n"},
-		"a home":             {"export HOME", ".envrc", "export HOME=$PWD/dev\n"},
-		"tables of mise":     {"more than versions", "mise.toml", "[[env]]\n_.source = \"tools/e\"\n"},
-		"a tool of asdf":     {"more than versions", ".tool-versions", "nodejs path:./node\n"},
-		"versions":           {"", ".tool-versions", "nodejs 22.1.0\n"},
-		"an old name":        {"more than versions", ".rtx.toml", "[env]\nEDITOR = \"./ed\"\n"},
-		"one of many":        {"more than versions", "mise/conf.d/x.toml", "[env]\nEDITOR = \"./ed\"\n"},
-		"another name":       {"more than versions", ".config/mise/mise.local.toml", "[env]\nEDITOR = \"./ed\"\n"},
-		"options of a tool":  {"more than versions", "mise.toml", "[tools]\nnode = [\"22\", {version = \"20\", postinstall = \"./x\"}]\n"},
-		"no TOML":            {"more than versions", "mise.toml", "[tools\n"},
-		"below":              {"PATH_add bin", "deep/er/.envrc", "PATH_add bin\n"},
-		"mise below":         {"more than versions", "deep/er/.config/mise.toml", "[env]\n_.path = [\"./bin\"]\n"},
-		"plain below":        {"", "deep/er/.envrc", "export STAGE=dev\n"},
-		"a pipe":             {"not a regular file", ".envrc"},
+		"plain":               {"", ".envrc", "# the stage\nexport STAGE=dev\n\texport URL=\"http://$HOST/x y\"\nexport T='$(x)' \n"},
+		"around":              {"PATH_add bin", "../.envrc", "PATH_add bin\n"},
+		"a command":           {"export URL", ".envrc", "export URL=\"$(tools/p)\"\n"},
+		"a command behind":    {"export A", ".envrc", "export A=b; tools/p\n"},
+		"a quote inside":      {"export A", ".envrc", "export A='b'$(tools/p)''\n"},
+		"a second variable":   {"export A", ".envrc", "export A=b PATH=tools\n"},
+		"an index":            {"export A", ".envrc", "export A=${x[$(tools/p)]}\n"},
+		"a line that goes on": {"export A", ".envrc", "export A=b\\\n;tools/p\n"},
+		"a carriage return":   {"export A", ".envrc", "export A=b\r\n"},
+		"a long file":         {"more than", ".envrc", strings.Repeat("# x\n", 16<<10) + "tools/p\n"},
+		"a file":              {"source_env_if_exists conf/local.rc", ".envrc", "source_env_if_exists conf/local.rc\n"},
+		"a shell":             {"use flake", ".envrc", "use flake\n"},
+		"a pager":             {"export GIT_PAGER", ".envrc", "export GIT_PAGER=\"$(pwd)/tools/p\"\n"},
+		"a path":              {"export PATH", ".envrc", "export PATH=$PWD/bin:$PATH\n"},
+		"a loop":              {"source tools/$n", ".envrc", "for n in a b; do source tools/$n; done\n"},
+		"tools":               {"", "mise.toml", "min_version = \"1\"\n[tools]\nnode = \"22\"\ngo = [\"1.26\", \"1.25\"]\n[env]\nSTAGE = \"dev\"\n[tasks.x]\nrun = \"sh x\"\n"},
+		"a path of mise":      {"more than versions", "mise.toml", "[env]\n_.path = [\"./bin\"]\n"},
+		"an editor":           {"more than versions", ".mise.dev.toml", "[env]\nEDITOR = \"./ed\"\n"},
+		"a template":          {"more than versions", "mise/config.toml", "[env]\nA = \"{{ exec(command='sh x') }}\"\n"},
+		"a hook of mise":      {"more than versions", "mise.toml", "[hooks]\nenter = \"sh tools/e\"\n"},
+		"a tool in the tree":  {"more than versions", "mise.toml", "[tools]\nnode = \"path:./node\"\n"},
+		"a prompt":            {"export PS0", ".envrc", "export PS0='$(tools/p)'\n"},
+		"a home":              {"export HOME", ".envrc", "export HOME=$PWD/dev\n"},
+		"tables of mise":      {"more than versions", "mise.toml", "[[env]]\n_.source = \"tools/e\"\n"},
+		"a tool of asdf":      {"more than versions", ".tool-versions", "nodejs path:./node\n"},
+		"versions":            {"", ".tool-versions", "nodejs 22.1.0\n"},
+		"an old name":         {"more than versions", ".rtx.toml", "[env]\nEDITOR = \"./ed\"\n"},
+		"one of many":         {"more than versions", "mise/conf.d/x.toml", "[env]\nEDITOR = \"./ed\"\n"},
+		"another name":        {"more than versions", ".config/mise/mise.local.toml", "[env]\nEDITOR = \"./ed\"\n"},
+		"options of a tool":   {"more than versions", "mise.toml", "[tools]\nnode = [\"22\", {version = \"20\", postinstall = \"./x\"}]\n"},
+		"no TOML":             {"more than versions", "mise.toml", "[tools\n"},
+		"below":               {"PATH_add bin", "deep/er/.envrc", "PATH_add bin\n"},
+		"mise below":          {"more than versions", "deep/er/.config/mise.toml", "[env]\n_.path = [\"./bin\"]\n"},
+		"plain below":         {"", "deep/er/.envrc", "export STAGE=dev\n"},
+		"a pipe":              {"not a regular file", ".envrc"},
 	} {
 		b, top := newTeam(t, nil), filepath.Join(realTemp(t), "a [b]")
 		put(t, top, "sub/main.go", "")

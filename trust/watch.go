@@ -47,16 +47,8 @@ type Watch struct {
 // and dir have no links.
 func Watched(root, dir, command string, args ...string) Watch {
 	left := maxParsed
-	return watching(root, dir, &left, command, args).result()
-}
-
-// Judged is [Watched] for a command for the shell, which is also Blind if a file that it runs is no
-// script that runs none itself.
-func Judged(root, dir, command string) Watch {
-	left := maxParsed
-	w := watching(root, dir, &left, command, nil)
-	w.judge()
-	return w.result()
+	w := watching(root, dir, &left, command, args)
+	return Watch{Runs: w.runFiles(), Names: w.namedFiles(), Blind: w.blind, Project: w.project}
 }
 
 // RunBy returns what [Watched] finds of commands for the shell, within the limits of the hooks of
@@ -67,25 +59,6 @@ func RunBy(root, dir string, commands []string) (files []string) {
 		files = append(files, watching(root, dir, &left, command, nil).runFiles()...)
 	}
 	return files
-}
-
-// result returns what the watcher has found.
-func (w *watcher) result() Watch {
-	return Watch{Runs: w.runFiles(), Names: w.namedFiles(), Blind: w.blind, Project: w.project}
-}
-
-// judge notes which of the files that are run may run others.
-func (w *watcher) judge() {
-	for _, name := range w.running {
-		data := w.read(name)
-		if data == nil {
-			continue // there is none yet
-		}
-		inCapitals := func(variable string) bool { return strings.ToLower(variable) != variable }
-		if why := MayRun(data, w.dir, inCapitals); why != "" {
-			w.cannot("%s may start others: %s", name, why)
-		}
-	}
 }
 
 // NamedBy returns the paths that words of commands for the shell may name, given the directory in

@@ -4,9 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"os"
 	"path"
-	"path/filepath"
 	"strings"
 )
 
@@ -145,49 +143,4 @@ func (f Files) Named(ctx context.Context, top string, getenv func(string) string
 		}
 	}
 	return named
-}
-
-// HooksIn returns the names that hooks of git may have in a directory.
-func HooksIn(dir string) (names []string) {
-	for _, hook := range strings.Fields(`applypatch-msg commit-msg fsmonitor-watchman p4-changelist
-		p4-post-changelist p4-pre-submit p4-prepare-changelist post-applypatch post-checkout post-commit post-index-change
-		post-merge post-receive post-rewrite post-update pre-applypatch pre-auto-gc pre-commit pre-merge-commit pre-push
-		pre-rebase pre-receive prepare-commit-msg proc-receive push-to-checkout reference-transaction sendemail-validate
-		update`) {
-		names = append(names, filepath.Join(dir, hook))
-	}
-	return names
-}
-
-// filesIn returns the files in a directory, or those that git may look for if it cannot be listed.
-func filesIn(dir string) (names []string) {
-	list, err := os.ReadDir(dir)
-	if err != nil {
-		return HooksIn(dir)
-	}
-	for _, e := range list {
-		names = append(names, filepath.Join(dir, e.Name()))
-	}
-	return names
-}
-
-// Hooks returns the hooks in a directory of this machine, and what links among them lead to. Those in a directory that husky has made, named _, run those around
-// it, by names that they compute.
-func Hooks(dir string) (hooks, linked []string) {
-	for _, hook := range filesIn(dir) {
-		if filepath.Ext(hook) == ".sample" {
-			continue
-		}
-		if to, err := os.Readlink(hook); err == nil {
-			linked = append(linked, from(dir, to))
-		}
-		if info, err := os.Stat(hook); err == nil && info.Mode().IsRegular() {
-			hooks = append(hooks, hook)
-		}
-	}
-	if filepath.Base(dir) == "_" {
-		around, more := Hooks(filepath.Dir(dir))
-		hooks, linked = append(hooks, around...), append(linked, more...)
-	}
-	return hooks, linked
 }

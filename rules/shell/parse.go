@@ -38,8 +38,6 @@ type Script struct {
 	// that it may run. An unclear script must not be allowed, but its commands still serve to deny
 	// it.
 	Unclear string
-	// Functions holds the functions that it defines, if nothing else makes it unclear.
-	Functions []string
 	// Unread reports that the script, or one in it, cannot be parsed: Commands lacks what it runs. A
 	// shell runs what comes before a mistake.
 	Unread bool
@@ -97,11 +95,7 @@ func Parse(text string, at Place) Script {
 		c := &w.commands[i]
 		c.Vars = append(c.Vars, w.assigned...)
 	}
-	parsed := Script{Commands: w.commands, Unclear: w.unclear, Unread: w.unread}
-	if parsed.Unclear == "" && len(w.functions) > 0 {
-		parsed.Unclear, parsed.Functions = "it defines a function", w.functions
-	}
-	return parsed
+	return Script{Commands: w.commands, Unclear: w.unclear, Unread: w.unread}
 }
 
 // script parses a script and walks through it. It returns where the script leaves the directory.

@@ -9,17 +9,16 @@ import (
 
 // walker walks through the syntax tree of a script.
 type walker struct {
-	at        Place
-	text      string // of the script that it is in
-	commands  []Command
-	functions []string // that it defines
-	unclear   string
-	assigned  []string // the variables that the script sets for itself
-	depth     int      // of statements
-	work      int      // statements visited
-	size      int      // bytes of scripts and commands
-	left      bool     // something was left out
-	unread    bool     // a script cannot be parsed
+	at       Place
+	text     string // of the script that it is in
+	commands []Command
+	unclear  string
+	assigned []string // the variables that the script sets for itself
+	depth    int      // of statements
+	work     int      // statements visited
+	size     int      // bytes of scripts and commands
+	left     bool     // something was left out
+	unread   bool     // a script cannot be parsed
 }
 
 // scope holds what a statement inherits from those around it.
@@ -165,7 +164,7 @@ func (w *walker) command(s *syntax.Stmt, in scope) flow {
 		}
 		return w.stmt(c.Stmt, in)
 	case *syntax.FuncDecl:
-		w.functions = append(w.functions, c.Name.Value)
+		w.fail("it defines a function")
 		w.stmt(c.Body, in.at(dirs{""}))
 		return stays(in.dirs)
 	case *syntax.CoprocClause:
