@@ -520,6 +520,31 @@ func TestU17_WhatGitRunsByOtherNames(t *testing.T) {
 	b.edits()
 }
 
+// Where the directory of hooks is a link into the work tree, an edit of a hook there asks.
+func TestU17_HooksBehindALink(t *testing.T) {
+	peer.Need(t, "git")
+	for name, hooks := range map[string]struct{ from, to, hook string }{
+		"of the repository": {".git/hooks", "../tools/git", "tools/git/pre-commit"},
+		"to a link":         {".git/hooks", "../a/link", "a/b/hooks/pre-commit"},
+		"of a nested one":   {"sub/.git/hooks", "..", "sub/pre-commit"},
+		"to the directory":  {".git/hooks", "..", "pre-commit"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newGitEdits(t, []string{hooks.hook}, []string{"main.go", "sub/main.go", "tools/x"})
+			dir := b.config.Dir
+			inGit(t, dir, "init", "-q", "--template=")
+			inGit(t, dir, "init", "-q", "--template=", "sub")
+			put(t, dir, "a/b/hooks/x", "")
+			if err := errors.Join(os.Symlink("b/hooks", filepath.Join(dir, "a/link")),
+				os.Symlink(hooks.to, filepath.Join(dir, hooks.from))); err != nil {
+				t.Fatal(err)
+			}
+			putHook(t, dir, hooks.hook, "#!/bin/sh\n:\n")
+			b.edits()
+		})
+	}
+}
+
 // In the mode accept-edits nobody plants, without a question, programs and modules that a later
 // command of the user finds: in directories of PATH, and among the packages of the project.
 func TestU17_ProgramsThatAreFound(t *testing.T) {

@@ -110,7 +110,7 @@ func (s *Setup) namedByGit(ctx context.Context, c *config, roots []string) (name
 	defer machine.Close() // it was only read
 	for _, tree := range workTrees(roots, &s.nesting) {
 		named := git.Files{Env: machine}.Named(ctx, filepath.ToSlash(tree.top), c.getenv)
-		files, byHooks := hooksOfGit(named.Hooks, roots)
+		files, byHooks := tree.hooks(named.Hooks, roots)
 		byCommands, blind := tree.commands(named, roots)
 		for _, name := range slices.Concat(named.Files, files, byCommands) {
 			if realPath(name) != tree.top {
@@ -124,13 +124,13 @@ func (s *Setup) namedByGit(ctx context.Context, c *config, roots []string) (name
 	return names, exposed
 }
 
-// hooksOfGit returns what links among the hooks of directories lead to, and which of the hooks may run
-// any file.
-func hooksOfGit(dirs, roots []string) (files []string, exposed string) {
+// hooks returns the directories of hooks, which may be links, what links in them lead to, and which of
+// the hooks may run any file.
+func (t workTree) hooks(dirs, roots []string) (files []string, exposed string) {
 	for _, dir := range dirs {
 		hooks, linked := git.Hooks(dir)
-		files = append(files, linked...)
-		if real := realPath(dir); slices.Contains(roots, real) { // of which not everything asks
+		files = append(append(files, dir), linked...)
+		if real := realPath(dir); real == t.top || slices.Contains(roots, real) { // of which not everything asks
 			files = append(files, git.HooksIn(real)...)
 		}
 		for _, hook := range hooks {
