@@ -450,6 +450,47 @@ func TestU17_WhereHooksMayRunFiles(t *testing.T) {
 			putHook(t, b.home, "store/hooks/pre-push", "x\n")
 			b.withVars(map[string]string{"GIT_DIR": filepath.Join(b.home, "store")})
 		},
+		"of a work tree in GIT_DIR": func(b *gitEdits, _ string) {
+			inGit(t, b.home, "init", "-q", "store")
+			inGit(t, b.home, "-C", "store", "commit", "-q", "--allow-empty", "-m", "x")
+			inGit(t, b.home, "-C", "store", "worktree", "add", "-q", "../tree")
+			putHook(t, b.home, "store/.git/hooks/pre-push", "x\n")
+			b.withVars(map[string]string{"GIT_DIR": filepath.Join(b.home, "store/.git/worktrees/tree")})
+		},
+		"of GIT_COMMON_DIR": func(b *gitEdits, _ string) {
+			inGit(t, b.home, "init", "-q", "--bare", "store")
+			putHook(t, b.home, "store/hooks/pre-push", "x\n")
+			b.withVars(map[string]string{"GIT_COMMON_DIR": filepath.Join(b.home, "store")})
+		},
+		"of GIT_WORK_TREE": func(b *gitEdits, dir string) {
+			inGit(t, b.home, "init", "-q", "--bare", "store")
+			inGit(t, b.home, "--git-dir=store", "config", "core.hooksPath", "hooks")
+			putHook(t, dir, "sub/hooks/pre-push", "x\n")
+			b.withVars(map[string]string{"GIT_DIR": filepath.Join(b.home, "store"), "GIT_WORK_TREE": "sub"})
+		},
+		"of a name with a blank at its end": func(b *gitEdits, dir string) {
+			inGit(t, dir, "init", "-q", "--separate-git-dir", b.home+"/store ")
+			putHook(t, b.home, "store /hooks/pre-push", "x\n")
+		},
+		"of a name with a NUL": func(b *gitEdits, dir string) {
+			inGit(t, b.home, "init", "-q", "--bare", "store")
+			put(t, dir, ".git", "gitdir: "+b.home+"/store\x00x")
+			putHook(t, b.home, "store/hooks/pre-push", "x\n")
+		},
+		"of a prefix": func(b *gitEdits, dir string) {
+			inGit(t, dir, "init", "-q")
+			inGit(t, dir, "config", "core.hooksPath", "%(prefix)/"+strings.Repeat("../", 20)+dir+"/ci")
+			putHook(t, dir, "ci/pre-push", ":\n")
+		},
+		"of another user": func(b *gitEdits, dir string) {
+			inGit(t, dir, "init", "-q")
+			putHook(t, dir, ".git/hooks/pre-push", "sub/x\n")
+			put(t, dir, "sub/y", "")
+			if err := os.Chown(filepath.Join(dir, ".git"), 12345, 12345); err != nil {
+				t.Skipf("only root can give files to somebody else: %v", err)
+			}
+			b.config.Dir = filepath.Join(dir, "sub")
+		},
 		"core.fsmonitor": func(_ *gitEdits, dir string) { inGit(t, dir, "config", "core.fsmonitor", script) },
 		"filter.x.clean": func(_ *gitEdits, dir string) { inGit(t, dir, "config", "filter.x.clean", script) },
 		"core.editor":    func(_ *gitEdits, dir string) { inGit(t, dir, "config", "core.editor", script) },

@@ -88,7 +88,7 @@ func TestU17_ConfigurationOfGitByVariables(t *testing.T) {
 	inGit(t, b.home, "--git-dir=store", "config", "core.hooksPath", in("store"))
 	b.withVars(map[string]string{"GIT_CONFIG_GLOBAL": filepath.Join(b.home, "outside/global"),
 		"GIT_CONFIG_SYSTEM": filepath.Join(b.home, "outside/system"), "GIT_DIR": filepath.Join(b.home, "store"),
-		"GIT_CONFIG_COUNT": "2", "GIT_CONFIG_KEY_0": "CORE.sshCommand", "GIT_CONFIG_VALUE_0": "./ssh.sh -v",
+		"GIT_CONFIG_COUNT": " 2", "GIT_CONFIG_KEY_0": "CORE.sshCommand", "GIT_CONFIG_VALUE_0": "./ssh.sh -v",
 		"GIT_CONFIG_KEY_1": "core.hooksPath", "GIT_CONFIG_VALUE_1": "~root/.." + in("roots"),
 		"GIT_CONFIG_PARAMETERS": "'core.editor=./ed one.sh' 'alias.Ci'='!./ci.sh'"})
 	asked := []string{"global/pre-commit", "template/hooks/post-checkout", "system.sh", "store/pre-commit", "ssh.sh",

@@ -112,6 +112,18 @@ func (f Files) dotGit(ctx context.Context, dir string, info env.Info) (_ *Reposi
 	return repo, ""
 }
 
+// leadsNowhere reports whether the file .git in a directory names none that exists, so that git fails
+// there.
+func (f Files) leadsNowhere(ctx context.Context, dir string) bool {
+	text, err := f.Read(ctx, path.Join(dir, ".git"))
+	target, ok := strings.CutPrefix(strings.TrimRight(string(text), "\r\n"), "gitdir: ")
+	if err != nil || strings.Contains(target, "\x00") {
+		return false
+	}
+	there, err := f.Exists(ctx, joined(dir, target))
+	return !ok || !there && err == nil
+}
+
 // broken returns why git may not take the directories for those of a repository, as
 // is_git_directory in git's setup.c does.
 func (f Files) broken(ctx context.Context, repo *Repository) string {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 )
 
@@ -100,14 +101,19 @@ func (f Files) Named(ctx context.Context, top string, getenv func(string) string
 	home := getenv("HOME")
 	c := &config{home: home, settings: variableSettings(getenv)}
 	repo := &Repository{Top: top, GitDir: top + "/.git", CommonDir: top + "/.git"}
-	lost := false // the file .git names no repository
+	lost, moved := false, movedBy(top, getenv)
 	if info, err := f.Env.Stat(ctx, repo.GitDir); err == nil {
-		found, _ := f.dotGit(ctx, top, info)
-		if lost = found == nil; !lost {
+		found, why := f.dotGit(ctx, top, info)
+		switch {
+		case found != nil:
 			repo = found
+		case f.leadsNowhere(ctx, top):
+			lost = true
+		default:
+			moved = cmp.Or(moved, why)
 		}
 	}
-	named := Named{Hooks: []string{repo.CommonDir + "/hooks"}}
+	named := Named{Hooks: []string{repo.CommonDir + "/hooks"}, Unclear: moved}
 	files := append(userConfig(home, getenv("XDG_CONFIG_HOME")), repo.configFiles()...)
 	for _, variable := range []string{"GIT_CONFIG_SYSTEM", "GIT_CONFIG_GLOBAL"} {
 		if name := getenv(variable); name != "" && name != "/dev/null" {
@@ -118,6 +124,9 @@ func (f Files) Named(ctx context.Context, top string, getenv func(string) string
 		dir = joined(top, dir)
 		files = append(files, path.Join(dir, "config"), path.Join(dir, "config.worktree"))
 		named.Hooks = append(named.Hooks, path.Join(dir, "hooks"))
+		if there, err := f.Exists(ctx, path.Join(dir, "commondir")); there || err != nil {
+			named.Unclear = cmp.Or(named.Unclear, "the variable GIT_DIR names a part of a repository")
+		}
 	}
 	for _, name := range files {
 		c.files = 0 // many includes of one do not hide another
@@ -131,6 +140,8 @@ func (f Files) Named(ctx context.Context, top string, getenv func(string) string
 	for _, s := range c.settings {
 		switch {
 		case s.Value == "":
+		case slices.Contains([]string{"core.hookspath", "init.templatedir"}, s.Name) && strings.HasPrefix(s.Value, "%("):
+			named.Unclear = cmp.Or(named.Unclear, "the configuration of git names hooks in "+s.Value)
 		case s.Name == "core.hookspath":
 			dir := joined(repo.Top, s.localPath(home))
 			named.Files, named.Hooks = append(named.Files, dir), append(named.Hooks, dir)
@@ -143,4 +154,17 @@ func (f Files) Named(ctx context.Context, top string, getenv func(string) string
 		}
 	}
 	return named
+}
+
+// movedBy returns which variable makes git use other directories than those of the work tree it finds,
+// or "".
+func movedBy(top string, getenv func(string) string) string {
+	tree := getenv("GIT_WORK_TREE")
+	switch {
+	case getenv("GIT_COMMON_DIR") != "":
+		return "the variable GIT_COMMON_DIR names a part of a repository"
+	case tree != "" && path.Clean(joined(top, tree)) != top:
+		return "the variable GIT_WORK_TREE names another work tree"
+	}
+	return ""
 }

@@ -42,15 +42,11 @@ func Roots(dir string) []string {
 }
 
 // Tops returns the tops of the work trees around a directory on this machine, the innermost first,
-// as far as they belong to the owner of dir or to this user. Git uses the innermost one, but the
-// others may start what is in it.
+// whoever owns them: safe.directory and sudo make git use those of others. Git uses the innermost
+// one, but the others may start what is in it.
 func Tops(dir string) (tops []string) {
-	here, err := os.Stat(dir)
-	if err != nil {
-		return nil
-	}
 	for at := dir; ; at = filepath.Dir(at) {
-		if info, err := os.Stat(filepath.Join(at, ".git")); err == nil && (at == dir || trusted(info, here)) {
+		if exists(filepath.Join(at, ".git")) {
 			tops = append(tops, at)
 		}
 		if at == filepath.Dir(at) {

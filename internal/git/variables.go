@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"os/user"
 	"path"
-	"strconv"
 	"strings"
 )
 
@@ -13,10 +12,12 @@ const maxVariables = 1000
 
 // variableSettings returns the settings that the user's variables give git.
 func variableSettings(getenv func(string) string) (list []Setting) {
-	count, _ := strconv.Atoi(getenv("GIT_CONFIG_COUNT")) // git refuses what is no number
-	for i := range min(count, maxVariables) {
-		list = append(list, newSetting(getenv(fmt.Sprintf("GIT_CONFIG_KEY_%d", i)),
-			getenv(fmt.Sprintf("GIT_CONFIG_VALUE_%d", i))))
+	for i := range maxVariables { // git reads GIT_CONFIG_COUNT in more ways than one
+		name := getenv(fmt.Sprintf("GIT_CONFIG_KEY_%d", i))
+		if name == "" || getenv("GIT_CONFIG_COUNT") == "" {
+			break
+		}
+		list = append(list, newSetting(name, getenv(fmt.Sprintf("GIT_CONFIG_VALUE_%d", i))))
 	}
 	for _, word := range unquoted(getenv("GIT_CONFIG_PARAMETERS")) {
 		name, value, _ := strings.Cut(word, "=")
