@@ -109,8 +109,8 @@ func (h *sessionHooks) guarded(here, root string) (files []string, exposed strin
 		}
 		watched := trust.Watched(root, dir, hook.Command, hook.Args...)
 		files = append(slices.Concat(files, watched.Runs, watched.Names), userfiles.RealPath(hook.File))
-		if watched.Project != "" && exposed == "" {
-			exposed = exposes("the hook "+texts.Cut(hook.Command, 60, "…"), watched.Project)
+		if exposed == "" && trust.MayRun(hook.Command, hook.Args...) != "" {
+			exposed = exposes("the hook "+texts.Cut(hook.Command, 60, "…"), "")
 		}
 	}
 	return files, exposed

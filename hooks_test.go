@@ -558,6 +558,7 @@ func TestU19_EditsOfWhatHooksWillRunAsk(t *testing.T) {
 		c := w.config()
 		c.Mode = permit.ModeAcceptEdits
 		c.Getenv = variables("ANTHROPIC_API_KEY", "k", "ANTHROPIC_BASE_URL", w.url, "HOME", home)
+		c.Allow = []string{"Edit(./**)"}
 		c.Ask = func(context.Context, permit.Question) (permit.Answer, error) {
 			return permit.Answer{Reason: "no"}, nil
 		}
@@ -568,19 +569,17 @@ func TestU19_EditsOfWhatHooksWillRunAsk(t *testing.T) {
 	}
 }
 
-// Without a rule that allows edits, that of any file asks if a hook starts rules or code of the
-// project, because these may run it.
+// Without a rule that allows edits, that of any file asks if a hook has more than a few commands that
+// read, print, tell or format.
 func TestU19_EditsThatHooksMayRunAsk(t *testing.T) {
-	for command, why := range map[string]string{"make lint": "make may run what its rules start",
-		"npx prettier --write x": "npx may run programs of packages", "node tools/x.js": "tools/x.js may load or start others",
-		"python3 -c 'import json'":                      "python3 may load modules of the project",
-		"python3 -m json.tool":                          "python3 may load modules of the project",
-		"find . -name '*.hook' -exec sh {} +":           "find may run files of the project that it finds",
-		"ls hooks | while read f; do sh hooks/$f; done": "it runs a script that is computed: sh hooks/$f",
-		"cat list | sh":                                 "it runs a script that is computed: sh",
-		"$(cat list)":                                   "it runs a program that is computed: $(cat list)",
-		"PATH=.:$PATH check":                            "it finds programs in the directory",
-		"python3 /elsewhere/x.py":                       "", "jq -r .tool_name": "", "python3 -I -c 'import json'": "", "cat list | xargs gofmt -l": ""} {
+	for command, asks := range map[string]bool{"make lint": true, "npx prettier --write x": true, "mocha": true,
+		"node tools/x.js": true, "python3 -c 'import json'": true, "sh ~/hooks/x.sh": true, "~/hooks/x": true,
+		"find . -name '*.hook' -exec sh {} +": true, "ls hooks | while read f; do sh hooks/$f; done": true,
+		"cat list | sh": true, "cat list | xargs sh": true, "$(cat list)": true, "PATH=.:$PATH cat": true,
+		"cd \"$(cat where)\" && ./check": true, "CDPATH=.; cd sub": true, "f() { ./x; }; f": true, "sed -n 1e'make' x": true,
+		"osascript -e \"$(cat x)\"": true, "echo 'unfinished": true,
+		"jq -r .tool_input.file_path | xargs gofmt -w": false, "f=$(jq -r .tool_name) && /bin/echo \"$f\" >>~/log": false,
+		"osascript -e 'display notification \"done\"'": false, "curl -s -d @- http://localhost:1": false} {
 		w := newWatched(t, calls(t, "write_file", object{"file_path": "main.go", "content": "x"}), fakellm.Turn{Text: "done"})
 		home := t.TempDir()
 		put(t, home, ".claude/settings.json", hookSettings(t, "SessionEnd", "", command))
@@ -593,7 +592,7 @@ func TestU19_EditsThatHooksMayRunAsk(t *testing.T) {
 			return permit.Answer{Reason: "no"}, nil
 		}
 		w.submit(c, "go", w.see)
-		if (w.read("main.go") == "x") != (why == "") || why != "" && !hasLine(reasons, "and the hook "+command+" may run it: "+why) {
+		if (w.read("main.go") == "x") == asks || asks && !hasLine(reasons, "and the hook "+command+" may run it") {
 			t.Errorf("%s: %q, main.go %q", command, reasons, w.read("main.go"))
 		}
 	}

@@ -149,7 +149,7 @@ func TestU23_StartingFilesThatAreLinks(t *testing.T) {
 		}
 		return getenv(name)
 	}
-	b.config.Dir, b.config.Mode = dir, permit.ModeAcceptEdits
+	b.config.Dir, b.config.Mode, b.config.Allow = dir, permit.ModeAcceptEdits, []string{"Edit(./**)"}
 	if written := b.writes(t, append(asked, not...)...); !slices.Equal(written, not) {
 		t.Errorf("written were %q", written)
 	}

@@ -452,7 +452,7 @@ func TestU17_WhereHooksMayRunFiles(t *testing.T) {
 		},
 		"of a work tree in GIT_DIR": func(b *gitEdits, _ string) {
 			inGit(t, b.home, "init", "-q", "store")
-			inGit(t, b.home, "-C", "store", "commit", "-q", "--allow-empty", "-m", "x")
+			inGit(t, b.home, "-C", "store", "-c", "user.name=x", "-c", "user.email=x@x", "commit", "-q", "--allow-empty", "-m", "x")
 			inGit(t, b.home, "-C", "store", "worktree", "add", "-q", "../tree")
 			putHook(t, b.home, "store/.git/hooks/pre-push", "x\n")
 			b.withVars(map[string]string{"GIT_DIR": filepath.Join(b.home, "store/.git/worktrees/tree")})
@@ -581,6 +581,7 @@ func TestU17_HooksBehindALink(t *testing.T) {
 				t.Fatal(err)
 			}
 			putHook(t, dir, hooks.hook, "#!/bin/sh\n:\n")
+			b.allowOthers()
 			b.edits()
 		})
 	}

@@ -1,7 +1,6 @@
 package trust
 
 import (
-	"cmp"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -38,8 +37,6 @@ type Watch struct {
 	Names []string
 	// Blind says why it may run more, one sentence each.
 	Blind []string
-	// Project is the first of them that is about rules or code of the project, or "".
-	Project string
 }
 
 // Watched returns what is known, without running it, of a command that is started in dir, which is
@@ -48,7 +45,7 @@ type Watch struct {
 func Watched(root, dir, command string, args ...string) Watch {
 	left := maxParsed
 	w := watching(root, dir, &left, command, args)
-	return Watch{Runs: w.runFiles(), Names: w.namedFiles(), Blind: w.blind, Project: w.project}
+	return Watch{Runs: w.runFiles(), Names: w.namedFiles(), Blind: w.blind}
 }
 
 // RunBy returns what [Watched] finds of commands for the shell, within the limits of the hooks of
@@ -125,7 +122,6 @@ type watcher struct {
 	tops     []string // the directories right below the root, once they were needed
 	places   []string // directories in which relative names may mean something, besides that of a command
 	blind    []string
-	project  string // the first that is about rules or code of the project
 }
 
 // newWatcher returns a watcher for commands that start in dir.
@@ -151,14 +147,13 @@ func readInside(root, name string) []byte {
 // command adds the files of a command.
 func (w *watcher) command(command string, args []string) {
 	if args != nil {
-		var words []string
-		for _, word := range append([]string{command}, args...) {
+		words := append([]string{command}, args...)
+		for i := range words {
 			for _, name := range []string{"${CLAUDE_PROJECT_DIR}", "$CLAUDE_PROJECT_DIR"} { // as hooks replace it
-				word = strings.ReplaceAll(word, name, w.root)
+				words[i] = strings.ReplaceAll(words[i], name, w.root)
 			}
-			words = append(words, shquote.Words(word))
 		}
-		command = strings.Join(words, " ")
+		command = shquote.Words(words...)
 	}
 	w.script(command, w.dir, true)
 }
@@ -205,12 +200,6 @@ func (w *watcher) cannot(format string, args ...any) {
 	if why := fmt.Sprintf(format, args...); !slices.Contains(w.blind, why) && len(w.blind) < maxProblems {
 		w.blind = append(w.blind, why)
 	}
-}
-
-// loads is cannot for rules or code of the project.
-func (w *watcher) loads(format string, args ...any) {
-	w.cannot(format, args...)
-	w.project = cmp.Or(w.project, fmt.Sprintf(format, args...))
 }
 
 // spend reports whether bytes may still be parsed.
@@ -275,7 +264,7 @@ func (w *watcher) searchPath(text string) {
 				dir = tail(dir)
 			}
 			if dir == "" || dir == "." {
-				w.loads("it finds programs in the directory")
+				w.cannot("it finds programs in the directory")
 				continue
 			}
 			w.add(&w.running, w.dir, dir)
@@ -297,7 +286,7 @@ func (w *watcher) simple(c *shell.Command, own string, whole bool) {
 	}
 	reads := c.Computed && len(c.Globs) == 0 && !strings.ContainsAny(c.Words[0], "$`{") // its input
 	if c.Hidden || reads {
-		w.loads("it runs a script that is computed: %s", c.Text)
+		w.cannot("it runs a script that is computed: %s", c.Text)
 	}
 	if slices.Contains(c.Vars, "PATH") || slices.Contains(c.Vars, "CDPATH") {
 		w.cannot("it sets PATH or CDPATH")

@@ -1,6 +1,7 @@
 package trust
 
 import (
+	"cmp"
 	"encoding/json"
 	"os"
 	"path"
@@ -26,7 +27,7 @@ func (w *watcher) program(c *shell.Command, dirs []string, own string) {
 	case strings.ContainsAny(program, "$`") && strings.Contains(program, "/"), strings.Contains(program, "/"):
 		w.starts(program, dirs, own)
 	case strings.ContainsAny(program, "$`{"):
-		w.loads("it runs a program that is computed: %s", program)
+		w.cannot("it runs a program that is computed: %s", program)
 	}
 	switch {
 	case isShellProgram(name) && (c.Wraps || c.Hidden): // its script was read as one
@@ -34,9 +35,6 @@ func (w *watcher) program(c *shell.Command, dirs []string, own string) {
 		w.operand(c.Words[1:], dirs, own, "what "+name+" reads", shellOptions)
 	case interpreted(name):
 		w.operand(c.Words[1:], dirs, own, "what "+name+" runs", "")
-		if (strings.HasPrefix(name, "python") || strings.HasPrefix(name, "pypy")) && importsInPlace(c.Words[1:]) {
-			w.loads("%s may load modules of the project", name)
-		}
 	case name == "go" && len(c.Words) > 2 && c.Words[1] == "run":
 		w.operand(c.Words[2:], dirs, own, "what go runs", "")
 	}
@@ -44,11 +42,7 @@ func (w *watcher) program(c *shell.Command, dirs []string, own string) {
 		slices.ContainsFunc(c.Words, func(word string) bool { return strings.HasPrefix(word, "-exec") }) ||
 		name == "run-parts" {
 		w.found(c.Words[1:], dirs)
-		if slices.ContainsFunc(c.Words[1:], func(word string) bool { return interpreted(path.Base(word)) }) {
-			w.loads("%s may run files of the project that it finds", name)
-		} else {
-			w.cannot("%s may run files that it finds", name)
-		}
+		w.cannot("%s may run files that it finds", name)
 	}
 	w.runner(c, name, dirs)
 	if more := launched(c.Words); more != "" {
@@ -84,7 +78,7 @@ func (w *watcher) runner(c *shell.Command, name string, dirs []string) {
 		}
 	}
 	if !path.IsAbs(c.Words[0]) || inside(w.root, w.root, c.Words[0]) == "" { // else it is a hook of that name
-		w.loads("%s may run %s", name, more)
+		w.cannot("%s may run %s", name, more)
 	}
 }
 
@@ -168,32 +162,6 @@ func (w *watcher) operand(args, dirs []string, own, what, plain string) {
 	w.cannot("%s may load files of the project", what)
 }
 
-// importsInPlace reports whether Python looks for modules in the directory in which it starts: it does
-// without a script, unless an option says otherwise.
-func importsInPlace(args []string) bool {
-	for i := 0; i < len(args); i++ {
-		option, is := strings.CutPrefix(args[i], "-")
-		switch {
-		case !is:
-			return false
-		case option == "":
-			return true
-		case strings.HasPrefix(option, "-"):
-			continue
-		}
-		switch at := strings.IndexAny(option, "cmIPWX"); {
-		case at < 0:
-		case option[at] == 'W' || option[at] == 'X':
-			if at+1 == len(option) { // its value follows
-				i++
-			}
-		default:
-			return option[at] == 'c' || option[at] == 'm'
-		}
-	}
-	return true
-}
-
 // first adds the first file that there is among words.
 func (w *watcher) first(words, dirs []string, own string) {
 	for _, word := range words {
@@ -213,7 +181,7 @@ func (w *watcher) entry(dir, word string) {
 	for _, extension := range extensions[1:] {
 		if info := w.look(dir, word+extension); info != nil && info.Mode().IsRegular() {
 			w.runs(dir, word+extension)
-			w.loads("%s may load or start others", word)
+			w.cannot("%s may load or start others", word)
 		}
 	}
 	at := word
@@ -226,7 +194,7 @@ func (w *watcher) entry(dir, word string) {
 	if info, err := os.Stat(at); err != nil || !info.IsDir() {
 		return
 	}
-	w.loads("it may run any file of the directory %s", word)
+	w.cannot("it may run any file of the directory %s", word)
 	for _, name := range []string{"package.json", "index.js", "index.mjs", "index.cjs", "index.ts", "__init__.py", "__main__.py"} {
 		w.runs(at, name)
 	}
@@ -246,7 +214,7 @@ func (w *watcher) starts(word string, dirs []string, own string) {
 	if strings.ContainsAny(word, "$`{") {
 		end := tail(word)
 		if end == "" {
-			w.loads("it runs a file that is computed: %s", word)
+			w.cannot("it runs a file that is computed: %s", word)
 			return
 		}
 		w.cannot("it runs a file that is computed: %s", word)
@@ -284,10 +252,8 @@ func (w *watcher) follow(dir, word string) {
 	case data == nil:
 	case isShell(file, data):
 		w.script(string(data), filepath.Dir(file), false)
-	case name != "":
-		w.loads("%s may load or start others", name)
-	case isText(data):
-		w.cannot("%s may load or start others", file)
+	case name != "", isText(data):
+		w.cannot("%s may load or start others", cmp.Or(name, file))
 	}
 }
 
