@@ -23,7 +23,7 @@ func startsSomething(variable string) bool {
 	// some shells expand prompts like scripts; the files below HOME have names that programs know
 	more := []string{"PATH", "CDPATH", "FPATH", "HOME", "PS0", "PS1", "PS2", "LESS", "VIM", "VIMRUNTIME"}
 	return slices.Contains(more, variable) || slices.Contains(known.fileVars, variable) ||
-		slices.Contains(known.commandVars, variable) || slices.ContainsFunc([]string{"GIT_", "LD_", "DYLD_"},
+		slices.Contains(known.commandVars, variable) || slices.Contains(known.optionVars, variable) || slices.ContainsFunc([]string{"GIT_", "LD_", "DYLD_"},
 		func(begin string) bool { return strings.HasPrefix(variable, begin) })
 }
 

@@ -607,9 +607,20 @@ func TestU17_ProgramsThatAreFound(t *testing.T) {
 	b.config.Getenv = variables("OPENAI_API_KEY", "k", "OPENAI_BASE_URL", b.url+"/v1", "HOME", b.home,
 		"PATH", strings.Join([]string{"/usr/bin", filepath.Join(b.dir, "own/bin"), "", ".", "linked/", b.dir}, ":"))
 	b.config.chosen.provider, b.config.chosen.model = ptr("openai"), ptr("m") // whose models patch files
+	b.allowOthers()
 	b.edits()
 	if b.read(".venv/bin/git") != "-" {
 		t.Error("a program was moved to another name without a question")
+	}
+}
+
+// Where PATH has the directory of the session itself, an edit of any file asks, because it may be one
+// of the programs.
+func TestU17_ProgramsInTheDirectory(t *testing.T) {
+	for _, path := range []string{".", "", "DIR"} {
+		b := newGitEdits(t, []string{"tool", "main.go"}, nil)
+		b.withVars(map[string]string{"PATH": strings.ReplaceAll(path, "DIR", b.dir) + ":/usr/bin"})
+		b.edits()
 	}
 }
 

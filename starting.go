@@ -33,7 +33,11 @@ func (s *Setup) starting(ctx context.Context, c *config) (names []string, expose
 	if exposed = cmp.Or(exposed, exposedByHooks, exposedByVariables); exposed == "" {
 		exposed = exposedByEntering(roots, &s.nesting)
 	}
-	for _, name := range slices.Concat(byHooks, byGit, programs(s.here, c.getenv("PATH")), byVariables) {
+	found := programs(s.here, c.getenv("PATH"))
+	if exposed == "" && slices.ContainsFunc(found, func(dir string) bool { return slices.Contains(roots, realPath(dir)) }) {
+		exposed = exposes("PATH", "it has a directory of the session") // of which not everything asks by itself
+	}
+	for _, name := range slices.Concat(byHooks, byGit, found, byVariables) {
 		if real := realPath(name); isBelow(roots, real) && !slices.Contains(roots, real) {
 			names = append(names, real)
 		}
@@ -155,12 +159,9 @@ func (t workTree) commands(named git.Named, roots []string) (files []string, exp
 		commands, exposed = commands[:maxGitCommands], by+fmt.Sprintf("there are more than %d", maxGitCommands)
 	}
 	for _, command := range commands {
-		watched := trust.Watched(t.outer, t.top, command)
-		files = slices.Concat(files, watched.Runs, watched.Names)
-		if len(watched.Blind) > 0 {
-			exposed = by + watched.Blind[0]
-		} else if at := slices.IndexFunc(watched.Runs, isRegular); at >= 0 {
-			exposed = by + texts.Shown(watched.Runs[at]) + " may start others"
+		named, why := runBy(t.outer, t.top, command)
+		if files = append(files, named...); why != "" {
+			exposed = by + why
 		}
 	}
 	all := slices.Concat(commands, named.Aliases[:min(len(named.Aliases), maxGitCommands)])
@@ -171,6 +172,18 @@ func (t workTree) commands(named git.Named, roots []string) (files []string, exp
 		}
 	}
 	return files, exposed
+}
+
+// runBy returns the files below a root that a command of the user's runs in a directory, and what of it
+// may run any file: what is not literal, an interpreter, a task runner, or a file there.
+func runBy(root, dir, command string) (files []string, exposed string) {
+	watched := trust.Watched(root, dir, command)
+	if len(watched.Blind) > 0 {
+		exposed = watched.Blind[0]
+	} else if at := slices.IndexFunc(watched.Runs, isRegular); at >= 0 {
+		exposed = texts.Shown(watched.Runs[at]) + " may start others"
+	}
+	return append(watched.Runs, watched.Names...), exposed
 }
 
 // configsOfMise returns the files from which mise, and asdf, take what they run in a directory.
@@ -187,8 +200,7 @@ func configsOfMise(dir string) (files []string) {
 }
 
 // programs returns the directories of PATH, and the links in them: what lies in the session's
-// directories may be a program that the user starts next. A directory of the session itself is
-// none, because everything in it would ask.
+// directories may be a program that the user starts next.
 func programs(here, path string) (names []string) {
 	for _, dir := range filepath.SplitList(path) {
 		dir = pathFrom(here, dir)

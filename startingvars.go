@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/attractor-go/attractor/internal/git"
 )
 
 // startNames are the variables of the user that start something.
@@ -14,8 +16,8 @@ type startNames struct {
 	// Directories of libraries, such as those of PYTHONPATH, are not among them: they are the code
 	// of projects.
 	fileVars []string
-	// commandVars have commands, or options of programs.
-	commandVars []string
+	// commandVars have commands for a shell, and optionVars other commands, or options of programs.
+	commandVars, optionVars []string
 }
 
 // namesThatStart returns the known ones.
@@ -30,25 +32,32 @@ func namesThatStart() startNames {
 			"XDG_CONFIG_HOME", "CLAUDE_CONFIG_DIR", "CODEX_HOME"},
 		commandVars: []string{"GIT_EDITOR", "GIT_SEQUENCE_EDITOR", "EDITOR", "VISUAL", "SUDO_EDITOR", "FCEDIT", "GIT_PAGER",
 			"PAGER", "MANPAGER", "GIT_SSH", "GIT_SSH_COMMAND", "GIT_ASKPASS", "SSH_ASKPASS", "SUDO_ASKPASS", "GIT_EXTERNAL_DIFF",
-			"GIT_PROXY_COMMAND", "BROWSER", "SHELL", "LESSOPEN", "LESSCLOSE", "PROMPT_COMMAND", "PS4", "RUSTC",
-			"RUSTC_WRAPPER", "NODE_OPTIONS", "RUBYOPT", "RUBYLIB", "PERL5OPT", "PERL5LIB", "PERL5DB", "JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS",
-			"_JAVA_OPTIONS", "MAVEN_OPTS", "GRADLE_OPTS", "VIMINIT", "EXINIT", "GOFLAGS", "MAKEFLAGS"},
+			"GIT_PROXY_COMMAND", "BROWSER", "PROMPT_COMMAND", "RUSTC", "RUSTC_WRAPPER"},
+		optionVars: []string{"SHELL", "LESSOPEN", "LESSCLOSE", "PS4", "NODE_OPTIONS", "RUBYOPT", "RUBYLIB", "PERL5OPT",
+			"PERL5LIB", "PERL5DB", "JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS", "MAVEN_OPTS", "GRADLE_OPTS", "VIMINIT",
+			"EXINIT", "GOFLAGS", "MAKEFLAGS"},
 	}
 }
 
 // namedByVariables returns the files that the user's variables name, and that later programs run or
 // read as their configuration. exposed says which variable with a command or options names something
-// in the session's directories, because these may load any file there. Of variables that are not
-// known, programs count.
+// in the session's directories, because these may load any file there, or has a command that may run
+// any. Of variables that are not known, programs count.
 func namedByVariables(roots []string, here string, c *config) (names []string, exposed string) {
 	v := startVariables{roots, here, c.getenv}
 	known := namesThatStart()
 	for _, variable := range known.fileVars {
 		names = append(names, v.files(variable)...)
 	}
-	for _, variable := range known.commandVars {
+	for _, variable := range slices.Concat(known.commandVars, known.optionVars) {
 		if exposed == "" && v.mentions(variable) {
 			exposed = exposes("the variable "+variable, "it names something in the session's directories")
+		}
+	}
+	for _, variable := range known.commandVars {
+		files, why := v.runBy(variable)
+		if names = append(names, files...); exposed == "" && why != "" {
+			exposed = exposes("the variable "+variable, why)
 		}
 	}
 	environ := c.Environ
@@ -57,7 +66,7 @@ func namedByVariables(roots []string, here string, c *config) (names []string, e
 	}
 	for _, entry := range environ {
 		name, _, _ := strings.Cut(entry, "=")
-		if !slices.Contains(known.fileVars, name) && !slices.Contains(known.commandVars, name) {
+		if !slices.Contains(slices.Concat(known.fileVars, known.commandVars, known.optionVars), name) {
 			names = append(names, v.programs(name)...)
 		}
 	}
@@ -138,6 +147,24 @@ func (v startVariables) mentions(name string) bool {
 			return in && (strings.Contains(word, "/") || word == "." || isRegular(file))
 		})
 	})
+}
+
+// runBy returns the files that a variable with a command runs where the session works, or in a work
+// tree around that, and what of it may run any file.
+func (v startVariables) runBy(name string) (files []string, exposed string) {
+	command, _ := v.value(name)
+	if command == "" {
+		return nil, ""
+	}
+	for _, dir := range append(git.Tops(v.here), v.here) {
+		for _, root := range v.roots {
+			named, why := runBy(root, dir, command)
+			if files = append(files, named...); why != "" {
+				exposed = why
+			}
+		}
+	}
+	return files, exposed
 }
 
 // inOption returns what may be a path in a word of a command: of -r./x and -/x what is behind the

@@ -75,6 +75,23 @@ func TestU23_CommandsInVariables(t *testing.T) {
 	}
 }
 
+// So does one where a variable has a command that may run any file, also where that names none.
+func TestU23_CommandsInVariablesThatMayRunFiles(t *testing.T) {
+	for name, command := range map[string]string{"GIT_EDITOR": "make -s", "PAGER": "python3 -m pages",
+		"GIT_EXTERNAL_DIFF": "npx x", "PROMPT_COMMAND": "make -s", "EDITOR": "cd tools; sh $(cat name)"} {
+		b := newGitEdits(t, []string{"main.go"}, nil)
+		b.withVars(map[string]string{name: command})
+		b.edits()
+		if !hasLine(b.reasons, "and the variable "+name+" may run it: ") {
+			t.Errorf("%s: %q", command, b.reasons)
+		}
+	}
+	b := newGitEdits(t, nil, []string{"main.go", "tools/x"})
+	b.withVars(map[string]string{"PAGER": "less -R", "VISUAL": "emacsclient -t", "EDITOR": "code --wait",
+		"GIT_SSH_COMMAND": "ssh -i ~/.ssh/id", "BROWSER": "firefox"})
+	b.edits()
+}
+
 // Git's configuration counts where variables have it, or name its files or the repository, and so do
 // templates of repositories and home directories of others.
 func TestU17_ConfigurationOfGitByVariables(t *testing.T) {
