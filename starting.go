@@ -28,7 +28,7 @@ func (s *Setup) starting(ctx context.Context, c *config) (names []string, expose
 	roots = slices.Compact(roots)
 	names = c.linkedHome(roots)
 	byGit, exposed := s.namedByGit(ctx, c, roots)
-	byHooks, exposedByHooks := s.hooks.guarded(s.here, s.projectHere())
+	byHooks, exposedByHooks := s.hooks.guarded(s.here, s.projectHere(), roots)
 	byVariables, exposedByVariables := namedByVariables(roots, s.here, c)
 	if exposed = cmp.Or(exposed, exposedByHooks, exposedByVariables); exposed == "" {
 		exposed = exposedByEntering(roots, &s.nesting)

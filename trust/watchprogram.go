@@ -1,7 +1,6 @@
 package trust
 
 import (
-	"cmp"
 	"encoding/json"
 	"os"
 	"path"
@@ -252,8 +251,8 @@ func (w *watcher) follow(dir, word string) {
 	case data == nil:
 	case isShell(file, data):
 		w.script(string(data), filepath.Dir(file), false)
-	case name != "", isText(data):
-		w.cannot("%s may load or start others", cmp.Or(name, file))
+	case name != "":
+		w.cannot("%s may load or start others", name)
 	}
 }
 
