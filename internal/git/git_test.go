@@ -313,8 +313,16 @@ func TestI2_E6_WithoutGit(t *testing.T) {
 		branch string
 		why    string
 	}{
-		{"another hash", func(w *tree) { w.git("config", "extensions.objectFormat", "sha3") }, "main",
-			"git ended with exit code 128"},
+		{"another hash", func(w *tree) {
+			w.git("config", "core.repositoryFormatVersion", "1")
+			w.git("config", "extensions.objectFormat", "sha3")
+		}, "main", "git ended with exit code 128"},
+		{"another hash that old versions of git do not know",
+			func(w *tree) { w.git("config", "extensions.objectFormat", "sha256") }, "main",
+			"without core.repositoryformatversion = 1"},
+		{"extensions of a work tree",
+			func(w *tree) { w.put(".git/config.worktree", "[extensions]\nobjectFormat = sha256\n") }, "main",
+			"the configuration of a work tree has extensions.objectformat"},
 		{"no objects", func(w *tree) { w.must(os.RemoveAll(filepath.Join(w.dir, ".git/objects"))) }, "main",
 			"it has no directory objects"},
 		{"an index of another version",

@@ -238,9 +238,12 @@ func (f Files) Starts(ctx context.Context, repo *Repository) (settings []Setting
 	if why := f.leadsOut(ctx, repo); why != "" {
 		return nil, why
 	}
-	for _, name := range repo.configFiles() {
+	for i, name := range repo.configFiles() {
 		list, why := f.settings(ctx, name)
 		if why != "" {
+			return nil, why
+		}
+		if why := unclearIDs(list, i == 0); why != "" {
 			return nil, why
 		}
 		for _, s := range list {
@@ -251,6 +254,26 @@ func (f Files) Starts(ctx context.Context, repo *Repository) (settings []Setting
 		settings = append(settings, list...)
 	}
 	return settings, ""
+}
+
+// unclearIDs returns why it depends on the version of git how long ids are in a repository with these
+// settings, or "". All versions take extensions from its main file only.
+func unclearIDs(settings []Setting, main bool) string {
+	version, format := "", false
+	for _, s := range settings {
+		switch {
+		case s.Section() == "extensions" && !main:
+			return "the configuration of a work tree has " + s.Name
+		case s.Name == "core.repositoryformatversion":
+			version = s.Value
+		case s.Name == "extensions.objectformat":
+			format = true
+		}
+	}
+	if format && version != "1" {
+		return "the configuration of git has extensions.objectformat without core.repositoryformatversion = 1"
+	}
+	return ""
 }
 
 // setting returns why a setting of a repository may start a program or lead elsewhere, or "".

@@ -33,8 +33,9 @@ type Index struct {
 	bytes int             // of their names
 }
 
-// Index reads the index of a repository with these settings. It knows the versions 2 and 3. A
-// repository to which nothing was ever added has none.
+// Index reads the index of a repository with these settings. It knows the versions 2 and 3, without
+// places from which git reads in several threads. A repository to which nothing was ever added has
+// none.
 func (f Files) Index(ctx context.Context, repo *Repository, settings []Setting) (x Index, err error) {
 	data, err := f.readUpTo(ctx, path.Join(repo.GitDir, "index"), maxIndex)
 	if missing(err) {
@@ -46,19 +47,28 @@ func (f Files) Index(ctx context.Context, repo *Repository, settings []Setting) 
 	return parseIndex(data, idLen(settings))
 }
 
-// idLen returns the length of ids, in bytes, in a repository with these settings.
-func idLen(settings []Setting) int {
+// idLen returns the length of ids, in bytes, in a repository with these settings, of which the last
+// counts.
+func idLen(settings []Setting) (n int) {
+	n = 20
 	for _, s := range settings {
-		if s.Name == "extensions.objectformat" && s.Value == "sha256" {
-			return 32
+		switch {
+		case s.Name != "extensions.objectformat":
+		case s.Value == "sha256":
+			n = 32
+		default:
+			n = 20
 		}
 	}
-	return 20
+	return n
 }
 
 // parseIndex parses an index of version 2 or 3.
 func parseIndex(data []byte, idLen int) (x Index, err error) {
 	x.seen = map[string]bool{}
+	if endOfEntries(data, idLen) > 0 {
+		return x, errIndex
+	}
 	rest, err := eachEntry(data, idLen, func(name string, mode uint32) error {
 		if data[7] > 3 || name == "" || name[0] == '/' { // paths lead from the top
 			return errIndex
@@ -94,7 +104,7 @@ func eachOf(rest []byte, entries uint32, idLen int, shortened bool, visit func(s
 		if len(rest) < n+2 {
 			return nil, errIndex
 		}
-		mode := binary.BigEndian.Uint32(rest[24:])
+		mode, nameLen := binary.BigEndian.Uint32(rest[24:]), int(binary.BigEndian.Uint16(rest[n-2:])&longName)
 		if rest[n-2]&0x40 != 0 {
 			n += 2 // more flags
 		}
@@ -114,7 +124,9 @@ func eachOf(rest []byte, entries uint32, idLen int, shortened bool, visit func(s
 		if !ended || length > len(rest) || kept+len(end) > maxName {
 			return nil, errIndex
 		}
-		name = name[:kept] + string(end)
+		if name = name[:kept] + string(end); nameLen != min(len(name), longName) { // git goes by that
+			return nil, errIndex
+		}
 		if err := visit(name, mode); err != nil {
 			return nil, err
 		}
@@ -123,8 +135,12 @@ func eachOf(rest []byte, entries uint32, idLen int, shortened bool, visit func(s
 	return rest, nil
 }
 
-// maxName limits the name of a file: Linux opens none by a longer one.
-const maxName = 4096
+// maxName limits the name of a file: Linux opens none by a longer one. longName stands for the
+// length of a name that is at least as long, in the flags of an entry.
+const (
+	maxName  = 4096
+	longName = 0xfff
+)
 
 // varint returns the number at the beginning of data, in the form of version 4, and how many bytes
 // it has: 0 if there is none.
@@ -189,8 +205,8 @@ type block struct{ at, entries uint32 }
 // extension is in its gitformat-index(5), as are the forms of both.
 func blocks(index []byte, idLen int) (list []block) {
 	const head = 8 // of an extension: its name and its size
-	end := len(index) - idLen - head - 4 - idLen
-	if end < 0 || string(index[end:end+4]) != "EOIE" {
+	end := endOfEntries(index, idLen)
+	if end == 0 {
 		return nil
 	}
 	at := int64(binary.BigEndian.Uint32(index[end+head:]))
@@ -207,6 +223,18 @@ func blocks(index []byte, idLen int) (list []block) {
 		return list
 	}
 	return nil
+}
+
+// endOfEntries returns where the extension begins that says where the entries of an index end, or 0.
+// Git looks for it in one place, whatever is in front of it, and reads it as if it had an id of SHA-1
+// even where ids are longer, though it writes such a one.
+func endOfEntries(index []byte, idLen int) int {
+	for _, length := range []int{20, idLen} {
+		if at := len(index) - idLen - length - 4 - 8; at > 0 && string(index[at:at+4]) == "EOIE" {
+			return at
+		}
+	}
+	return 0
 }
 
 // add adds a tracked file, with its directories up to the limit for their names.

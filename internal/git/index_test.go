@@ -15,7 +15,8 @@ import (
 // Git reads a large index in several threads, from where an extension says that entries are.
 func TestL4_BlocksOfIndexes(t *testing.T) {
 	entry := func(name string) string {
-		text := strings.Repeat("\x00", 24) + "\x00\x00\x81\xa4" + strings.Repeat("\x00", 12+20) + "\x00\x05" + name
+		text := strings.Repeat("\x00", 24) + "\x00\x00\x81\xa4" + strings.Repeat("\x00", 12+20) + "\x00" +
+			string(rune(len(name))) + name
 		return text + strings.Repeat("\x00", 8-len(text)%8)
 	}
 	number := func(n int) string { return string(binary.BigEndian.AppendUint32(nil, uint32(n))) }
@@ -35,6 +36,22 @@ func TestL4_BlocksOfIndexes(t *testing.T) {
 			extension("EOIE", number(12+72)+id) + id
 		if got := git.NamesOutside([]byte(index), nil); got != where.outside {
 			t.Errorf("%s: outside: %v", name, got)
+		}
+	}
+}
+
+// Git takes as much of a name as its entry says, and finds the next entry by that.
+func TestL4_LengthsOfNames(t *testing.T) {
+	index := func(length byte) []byte {
+		return []byte("DIRC\x00\x00\x00\x02\x00\x00\x00\x01" + strings.Repeat("\x00", 40+20) + "\x00" + string(rune(length)) +
+			"plain\x00\x00\x00\x00\x00" + strings.Repeat("\x00", 20))
+	}
+	if git.NamesOutside(index(5), nil) {
+		t.Error("a name outside in an ordinary index")
+	}
+	for _, length := range []byte{0, 4, 6, 70} {
+		if !git.NamesOutside(index(length), nil) {
+			t.Errorf("a name of 5 bytes with the length %d counts", length)
 		}
 	}
 }
