@@ -45,6 +45,32 @@ func run(t *testing.T, e env.Environment, cmd env.Command) (string, env.Result) 
 	return out.Text(), result
 }
 
+// What starts commands uses no program of the working directory or another one of the session, also
+// if PATH has it first, as an activated environment of Python or Node does.
+func TestD4_NoProgramsOfTheSession(t *testing.T) {
+	dir, added := t.TempDir(), t.TempDir()
+	mark := filepath.Join(t.TempDir(), "mark")
+	for _, name := range []string{"bash", "sh", "mount", "ps", "kill"} {
+		for _, in := range []string{dir, added} {
+			trap := "#!/bin/sh\n: >" + mark + "\nPATH=/usr/bin:/bin exec " + name + " \"$@\"\n"
+			if err := os.WriteFile(filepath.Join(in, name), []byte(trap), 0o755); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	atLevels(t, func(t *testing.T, level string) {
+		t.Setenv("PATH", dir+":"+added+":"+os.Getenv("PATH"))
+		e := newLocal(t, dir, env.LocalOptions{Containment: level, Roots: []string{added},
+			Limits: env.Limits{Processes: 100, FileSize: 1 << 20}})
+		if out, _ := run(t, e, env.Command{Script: "echo ran"}); out != "ran\n" {
+			t.Errorf("it said %q", out)
+		}
+		if os.Remove(mark) == nil {
+			t.Error("a program of the session ran")
+		}
+	})
+}
+
 // A command finds the same at every level, except for process ids, its cgroup, its /proc and
 // CAP_SYS_PTRACE.
 func TestD4_LevelsDifferInNothingElse(t *testing.T) {

@@ -84,9 +84,10 @@ type limits struct {
 	set  []string // its commands
 }
 
-// newLimits returns the limits that hold, where the level sets the given ones.
-func newLimits(wanted Limits, level contain.Limits, userNamespaces bool) (limits, error) {
-	l := limits{any: wanted != Limits{}, hold: Limits{Processes: level.Processes, Memory: level.Memory}}
+// newLimits returns the limits that hold, where the level sets the given ones and the shell may set
+// others.
+func newLimits(wanted Limits, level contain.Limits, userNamespaces bool, shell string) (limits, error) {
+	l := limits{any: wanted != Limits{}, sh: shell, hold: Limits{Processes: level.Processes, Memory: level.Memory}}
 	if err := l.eachProcess(wanted, userNamespaces); err != nil {
 		return limits{}, err
 	}

@@ -4,7 +4,6 @@ package env
 
 import (
 	"errors"
-	"fmt"
 	"math"
 	"os"
 	"os/exec"
@@ -45,12 +44,8 @@ func (l *limits) eachProcess(wanted Limits, userNamespaces bool) error {
 	if len(l.set) == 0 || len(errs) > 0 {
 		return errors.Join(errs...)
 	}
-	var err error
-	if l.sh, err = exec.LookPath("/bin/sh"); err != nil {
-		l.sh, err = exec.LookPath("sh")
-	}
-	if err != nil {
-		return fmt.Errorf("limits of files and processes need a shell sh: %w", err)
+	if sh, err := exec.LookPath("/bin/sh"); err == nil {
+		l.sh = sh // the smallest one
 	}
 	return nil
 }

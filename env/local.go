@@ -153,7 +153,8 @@ func NewLocal(dir string, opts LocalOptions) (*Local, error) {
 	if err != nil {
 		return nil, fmt.Errorf("working directory %q: %w", dir, err)
 	}
-	shell, err := findShell()
+	roots := slices.Concat([]string{abs}, opts.Roots, opts.ReadOnly)
+	shell, err := findShell(roots)
 	if err != nil {
 		return nil, err
 	}
@@ -175,10 +176,10 @@ func NewLocal(dir string, opts LocalOptions) (*Local, error) {
 	l.environ = append(unattended(FilterVars(opts.Vars, environ, opts.DropVars)), opts.Env...)
 	wanted := opts.Limits.withDefaults()
 	if l.level, err = contain.Find(opts.Containment, shell, contain.Limits{Processes: wanted.Processes,
-		Memory: wanted.Memory}); err != nil {
+		Memory: wanted.Memory}, roots...); err != nil {
 		return nil, err
 	}
-	if l.limits, err = newLimits(wanted, l.level.Limits(), opts.UserNamespaces && opts.Launch != nil); err != nil {
+	if l.limits, err = newLimits(wanted, l.level.Limits(), opts.UserNamespaces && opts.Launch != nil, shell); err != nil {
 		return nil, errors.Join(err, l.Close())
 	}
 	if err := l.openRoots(abs, opts.Roots, opts.ReadOnly); err != nil {

@@ -20,12 +20,14 @@ import (
 
 	"github.com/attractor-go/attractor/internal/contain"
 	"github.com/attractor-go/attractor/internal/guard"
+	"github.com/attractor-go/attractor/internal/lookpath"
 )
 
-// findShell returns the path of a shell, preferably bash, which models write scripts for.
-func findShell() (string, error) {
-	for _, candidate := range [...]string{"/bin/bash", "bash", "/bin/sh", "sh"} {
-		if path, err := exec.LookPath(candidate); err == nil {
+// findShell returns the path of a shell, preferably bash, which models write scripts for. What PATH
+// finds in one of the directories does not count.
+func findShell(roots []string) (string, error) {
+	for _, name := range [...]string{"bash", "sh"} {
+		if path, err := lookpath.System(name, os.Getenv("PATH"), roots...); err == nil {
 			return path, nil
 		}
 	}

@@ -29,12 +29,12 @@ type cgroupPIDNS struct {
 
 // findCgroupPIDNS returns the level, or an error that says why cgroups and a namespace do not work
 // together. With proof a trial is not enough.
-func findCgroupPIDNS(shell, outer string, mounts mountinfo, proof bool) (*cgroupPIDNS, error) {
+func findCgroupPIDNS(shell, outer string, roots []string, mounts mountinfo, proof bool) (*cgroupPIDNS, error) {
 	c, err := findCgroups(shell, mounts, proof)
 	if err != nil {
 		return nil, err
 	}
-	n, err := preparePIDNS(shell, outer)
+	n, err := preparePIDNS(shell, outer, roots)
 	if err != nil {
 		return nil, err
 	}

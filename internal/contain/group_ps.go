@@ -32,7 +32,7 @@ func (t group) members() ([]member, error) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), psTime)
 	defer cancel()
-	out, err := exec.CommandContext(ctx, "ps", "-axo", "pid=,pgid=,stat=,command=").Output()
+	out, err := exec.CommandContext(ctx, "/bin/ps", "-axo", "pid=,pgid=,stat=,command=").Output()
 	if err != nil {
 		return nil, fmt.Errorf("ps: %w", err)
 	}

@@ -67,7 +67,7 @@ func TestD4_ThreadsAreNotReused(t *testing.T) {
 // livePIDNS returns the level or skips the test.
 func livePIDNS(t *testing.T) *pidns {
 	t.Helper()
-	n, err := findPIDNS("/bin/sh", "", readMountinfo, true)
+	n, err := findPIDNS("/bin/sh", "", nil, readMountinfo, true)
 	if err != nil {
 		t.Skipf("no PID namespaces here: %v", err)
 	}
@@ -91,7 +91,7 @@ func TestI4_NoCommandWithoutItsNamespace(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			levels := map[string]mechanism{PIDNS: livePIDNS(t)}
 			broken(levels[PIDNS].(*pidns))
-			if r, err := findCgroupPIDNS("/bin/sh", "", readMountinfo, true); err == nil {
+			if r, err := findCgroupPIDNS("/bin/sh", "", nil, readMountinfo, true); err == nil {
 				endKeeper(t, r)
 				broken(r.pidns)
 				levels[CgroupPIDNS] = r
@@ -229,7 +229,7 @@ func TestD4_KeepersReapOrphans(t *testing.T) {
 
 // A start that another command blocks ends with the namespace.
 func TestI4_BlockedStartEnds(t *testing.T) {
-	n, err := preparePIDNS("/bin/sh", "")
+	n, err := preparePIDNS("/bin/sh", "", nil)
 	if err != nil {
 		t.Skipf("no PID namespaces here: %v", err)
 	}

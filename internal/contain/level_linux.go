@@ -40,8 +40,8 @@ type mechanism interface {
 // Find returns the wanted level, or the best that works on this machine if wanted is empty. A
 // wanted level is tried out with the shell; the best one is found without starting a process, if it
 // can be. An error wraps errors.ErrUnsupported. Limits that the level cannot set do not hold; see
-// Level.Limits.
-func Find(wanted, shell string, limits Limits) (Level, error) {
+// Level.Limits. No program that PATH finds in one of the roots runs.
+func Find(wanted, shell string, limits Limits, roots ...string) (Level, error) {
 	v := Level{host: newHost()}
 	if own := os.Getenv(MarkVar); own != "" {
 		v.outer = own + "/"
@@ -52,7 +52,7 @@ func Find(wanted, shell string, limits Limits) (Level, error) {
 	known := wanted == ""
 	var errs []error
 	mounts := mountinfo(sync.OnceValues(readMountinfo)) // the list is long to make
-	for _, c := range v.candidates(shell, mounts, wanted != "") {
+	for _, c := range v.candidates(shell, roots, mounts, wanted != "") {
 		if wanted != "" && wanted != c.name {
 			continue
 		}
@@ -81,10 +81,10 @@ type candidate struct {
 
 // candidates returns the levels above the process group, the best first. With proof a trial is not
 // enough.
-func (v Level) candidates(shell string, mounts mountinfo, proof bool) []candidate {
+func (v Level) candidates(shell string, roots []string, mounts mountinfo, proof bool) []candidate {
 	return []candidate{
-		{CgroupPIDNS, func() (mechanism, error) { return findCgroupPIDNS(shell, v.outer, mounts, proof) }},
-		{PIDNS, func() (mechanism, error) { return findPIDNS(shell, v.outer, mounts, proof) }},
+		{CgroupPIDNS, func() (mechanism, error) { return findCgroupPIDNS(shell, v.outer, roots, mounts, proof) }},
+		{PIDNS, func() (mechanism, error) { return findPIDNS(shell, v.outer, roots, mounts, proof) }},
 		{Cgroup, func() (mechanism, error) { return findCgroups(shell, mounts, proof) }},
 	}
 }

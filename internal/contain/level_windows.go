@@ -10,7 +10,7 @@ import (
 type Level struct{}
 
 // Find returns the level. An error wraps errors.ErrUnsupported.
-func Find(wanted, _ string, _ Limits) (Level, error) {
+func Find(wanted, _ string, _ Limits, _ ...string) (Level, error) {
 	if wanted != "" {
 		return Level{}, fmt.Errorf("containment %q: %w", wanted, errors.ErrUnsupported)
 	}

@@ -79,7 +79,7 @@ func TestL6_ByProcessNumbers(t *testing.T) {
 		t.Fatalf("the limit is %d", got)
 	}
 	levels := map[string]mechanism{PIDNS: n}
-	if r, err := findCgroupPIDNS("/bin/sh", "", readMountinfo, true); err == nil {
+	if r, err := findCgroupPIDNS("/bin/sh", "", nil, readMountinfo, true); err == nil {
 		if got := r.pidns.limitNumbers(limit, func() error { return r.probe("/bin/sh") }); got != limit {
 			t.Fatalf("the limit is %d", got)
 		}

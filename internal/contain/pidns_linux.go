@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/attractor-go/attractor/internal/lookpath"
 )
 
 // pidns starts each command in a new PID namespace, next to a keeper.
@@ -25,8 +27,8 @@ type pidns struct {
 
 // findPIDNS returns the level, or an error that says why no namespace can be made. With proof a
 // trial is not enough.
-func findPIDNS(shell, outer string, mounts mountinfo, proof bool) (*pidns, error) {
-	n, err := preparePIDNS(shell, outer)
+func findPIDNS(shell, outer string, roots []string, mounts mountinfo, proof bool) (*pidns, error) {
+	n, err := preparePIDNS(shell, outer, roots)
 	if err == nil {
 		if n.certain = !proof && n.try(mounts) == nil; !n.certain {
 			err = n.probe(shell)
@@ -38,19 +40,15 @@ func findPIDNS(shell, outer string, mounts mountinfo, proof bool) (*pidns, error
 	return n, nil
 }
 
-// preparePIDNS returns the level with the programs that it needs, not yet tried out.
-func preparePIDNS(shell, outer string) (*pidns, error) {
+// preparePIDNS returns the level with the programs that it needs, not yet tried out. They are in none
+// of the roots.
+func preparePIDNS(shell, outer string, roots []string) (*pidns, error) {
 	n := &pidns{shell: shell, environ: []string{}} // nil would mean this process's environment
 	if sh, err := exec.LookPath("/bin/sh"); err == nil {
 		n.shell = sh // the smallest one, since one is started for each command
 	}
 	var err error
-	for _, candidate := range [...]string{"mount", "/bin/mount", "/usr/bin/mount"} {
-		if n.mount, err = exec.LookPath(candidate); err == nil {
-			break
-		}
-	}
-	if err != nil {
+	if n.mount, err = lookpath.System("mount", os.Getenv("PATH"), roots...); err != nil {
 		return nil, err
 	}
 	if outer != "" { // so that the group in which this process runs finds the keepers too

@@ -22,6 +22,17 @@ func Find(name, path string, roots ...string) (string, error) {
 	return "", &exec.Error{Name: name, Err: exec.ErrNotFound}
 }
 
+// System returns the absolute path of a program of the system: the one in /bin or /usr/bin or, on
+// systems that have it elsewhere, what Find finds.
+func System(name, path string, roots ...string) (string, error) {
+	for _, dir := range []string{"/bin", "/usr/bin"} {
+		if program, err := exec.LookPath(filepath.Join(dir, name)); err == nil {
+			return program, nil
+		}
+	}
+	return Find(name, path, roots...)
+}
+
 // Outside returns a PATH without the directories that are relative, or in one of the roots.
 func Outside(path string, roots ...string) string {
 	dirs := slices.DeleteFunc(filepath.SplitList(path), func(dir string) bool {

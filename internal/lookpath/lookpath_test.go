@@ -38,4 +38,15 @@ func TestU15_ProgramsOfASession(t *testing.T) {
 	if _, err := Find("bwrap", path, dir); !errors.Is(err, exec.ErrNotFound) {
 		t.Error(err)
 	}
+	put("work/.venv/bin/sh")
+	if got, err := System("sh", path, dir+"/work"); err != nil || got != "/bin/sh" {
+		t.Errorf("a program of the system: %s, %v", got, err)
+	}
+	inside, outside = put("work/.venv/bin/elsewhere"), put("usr/elsewhere")
+	if got, err := System("elsewhere", path, dir+"/work"); err != nil || got != outside {
+		t.Errorf("a program of a system that has it elsewhere: %s, %v", got, err)
+	}
+	if got, err := System("elsewhere", filepath.Dir(inside), dir+"/work"); !errors.Is(err, exec.ErrNotFound) {
+		t.Errorf("a program of a session: %s, %v", got, err)
+	}
 }
