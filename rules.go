@@ -29,6 +29,15 @@ func (s *Setup) openRules(c *config) error {
 	return err
 }
 
+// programsOf returns the directories in which programs are those of a repository, given its top and
+// the home directory. One around that, or around the system's programs, has others.
+func programsOf(top, home string) []string {
+	if top == home || isBelow([]string{top}, home) || isBelow([]string{top}, "/usr/bin") {
+		return nil
+	}
+	return []string{top}
+}
+
 // ruleDirs returns what the patterns of the session's rules are about.
 func (s *Setup) ruleDirs(c *config) rules.Dirs {
 	if s.far != nil {
@@ -36,6 +45,7 @@ func (s *Setup) ruleDirs(c *config) rules.Dirs {
 	}
 	dirs := load.RuleDirs(s.Local, c.getenv, s.mayRead())
 	dirs.Copies = s.copies
+	dirs.Repository = programsOf(filepath.ToSlash(realPath(s.Project.Root)), filepath.ToSlash(realPath(dirs.Home)))
 	if !s.boxed() { // then the sandbox confines them, which does not keep them from changing things
 		dirs.Observed = func() bool { return s.observing.sandbox() != nil }
 	}

@@ -201,10 +201,15 @@ func (c *call) reading(cmd shell.Command) (reads []shell.File, why string) {
 	return shell.Reading(c.ctx, c.machine(), cmd)
 }
 
-// machine describes where commands run.
+// machine describes where commands run. What PATH finds in the directory from which a work tree was
+// made may be a program of the repository as well.
 func (c *call) machine() shell.Machine {
+	roots := slices.Concat(c.roots, c.dirs.Repository)
+	for _, made := range c.dirs.Copies {
+		roots = append(roots, made.Of)
+	}
 	return shell.Machine{Env: c.env, Home: c.dirs.Home, Vars: c.dirs.Vars, Outside: c.dirs.Outside,
-		Resolve: c.leads(), Roots: c.roots, Observed: c.observed}
+		Resolve: c.leads(), Roots: roots, Observed: c.observed}
 }
 
 // leads returns Dirs.Resolve for one decision, in which it is asked about each path once: on another

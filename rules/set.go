@@ -53,6 +53,9 @@ type Dirs struct {
 	Home string // ~; empty if there is none
 	// Roots are the directories in which reading needs no permission. Nil means Work.
 	Roots []string
+	// Repository are further directories in which what PATH finds is not taken for a program of the
+	// system: those of the repository that Work is in.
+	Repository []string
 	// Resolve returns a path without symbolic links. It is asked about paths that the environment
 	// does not resolve, such as those outside the roots. If it is nil, no rule allows such a path.
 	Resolve func(path string) (string, error)

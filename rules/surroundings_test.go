@@ -1,6 +1,7 @@
 package rules_test
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"testing"
@@ -48,6 +49,39 @@ func TestL2_SurroundingsOfCommands(t *testing.T) {
 		}
 		if d := p.command(s, c.script); d.Verdict != c.want {
 			t.Errorf("%s with %q and %q is %s: %s", c.script, c.vars, c.roots, d.Verdict, d.Reason)
+		}
+	}
+}
+
+// What PATH finds in the repository around the working directory, or in the directory from which a work
+// tree was made, is no program of the system.
+func TestL2_ProgramsOfTheRepository(t *testing.T) {
+	p := newProject(t, "a")
+	bin := filepath.Join(p.home, "repository/bin")
+	if err := os.MkdirAll(bin, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(bin, "cat"), []byte("#!/bin/sh\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	around := filepath.Dir(bin)
+	for name, change := range map[string]func(dirs *rules.Dirs){
+		"around":  func(dirs *rules.Dirs) { dirs.Repository = []string{around} },
+		"made of": func(dirs *rules.Dirs) { dirs.Copies = []rules.Copy{{Of: around, At: p.dir}} },
+	} {
+		dirs := p.dirs()
+		dirs.Vars = []string{"PATH=" + bin + ":/usr/bin:/bin"}
+		dirs.Outside = func(_ context.Context, name string) ([]byte, error) { return os.ReadFile(name) }
+		change(&dirs)
+		s, err := rules.Load(dirs)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := p.command(s, "cat a"); d.Verdict != tool.Ask {
+			t.Errorf("%s: it is %s", name, d.Verdict)
+		}
+		if d := p.command(s, "ls a"); d.Verdict != tool.Allow {
+			t.Errorf("%s: a program that is not there: %s, %s", name, d.Verdict, d.Reason)
 		}
 	}
 }

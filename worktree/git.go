@@ -52,7 +52,8 @@ func newRunner(ctx context.Context, o Options) (*runner, *git.Repository, error)
 	if o.Environ == nil {
 		o.Environ = os.Environ()
 	}
-	if g.environ, g.program, err = environ(o.Environ, roots); err != nil {
+	main := strings.TrimSuffix(roots[len(roots)-1], string(filepath.Separator)+".git") // beside a linked work tree
+	if g.environ, g.program, err = environ(o.Environ, append(roots, main)); err != nil {
 		return nil, nil, err
 	}
 	repo, why, err := g.find(ctx, dir)

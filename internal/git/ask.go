@@ -79,11 +79,12 @@ printf "\0\0"
 "$git" "$@" log -SUBJECTS --encoding=UTF-8 --format=%s 2>/dev/null || :
 '`
 
-// ask asks git. It returns why there is no answer.
-func (s *Snapshot) ask(ctx context.Context, e env.Environment) string {
+// ask asks git about a repository. It returns why there is no answer.
+func (s *Snapshot) ask(ctx context.Context, e env.Environment, repo *Repository) string {
 	var out, said bytes.Buffer
 	over := false
-	roots := append([]string{s.Root}, env.ConfinementOf(e).Writable...)
+	main := strings.TrimSuffix(repo.CommonDir, "/.git") // of a linked work tree, the one beside it
+	roots := append([]string{s.Root, main}, env.ConfinementOf(e).Writable...)
 	script := "set -- " + shquote.Words(roots...) + "\n" + strings.Replace(question, "SUBJECTS",
 		strconv.Itoa(maxSubjects), 1)
 	result, err := env.Run(env.Observing(ctx, true), e, env.Command{Script: script, Output: func(stream int, p []byte) {

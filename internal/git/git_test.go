@@ -413,6 +413,30 @@ func TestT9_NothingIsStarted(t *testing.T) {
 	}
 }
 
+// In a linked work tree no program of the one from which it was made runs.
+func TestT9_NothingOfTheMainTreeIsStarted(t *testing.T) {
+	w := newTree(t)
+	mark := filepath.Join(t.TempDir(), "mark")
+	w.put("a", "1")
+	w.commit("one")
+	for _, name := range []string{"git", "env", "readlink"} {
+		w.put("bin/"+name, "#!/bin/sh\n: >"+mark+"\n")
+		w.must(os.Chmod(filepath.Join(w.dir, "bin", name), 0o755))
+	}
+	w.git("worktree", "add", "-q", "-b", "linked", "../linked")
+	linked := filepath.Join(filepath.Dir(w.dir), "linked")
+	e, err := env.NewLocal(linked, env.LocalOptions{Containment: env.ContainGroup, Roots: git.Roots(linked),
+		Env: []string{"PATH=" + filepath.Join(w.dir, "bin") + ":" + os.Getenv("PATH")}})
+	w.must(err)
+	defer func() { w.must(e.Close()) }()
+	if got := git.Look(t.Context(), e); got.Unasked != "" || len(got.Subjects) != 1 {
+		t.Errorf("%+v", got)
+	}
+	if _, err := os.Stat(mark); err == nil {
+		t.Error("a program of the main tree ran")
+	}
+}
+
 // A .git that points elsewhere, or that somebody else may have put above, gives no access.
 func TestI2_PointersAreNotBelieved(t *testing.T) {
 	secret := newTree(t)

@@ -60,7 +60,7 @@ func Look(ctx context.Context, e env.Environment) Snapshot {
 		_, why = files.Starts(ctx, repo)
 	}
 	if why == "" {
-		why = s.ask(ctx, e)
+		why = s.ask(ctx, e, repo)
 	}
 	s.Unasked = why
 	return s

@@ -103,10 +103,20 @@ func (m *Machine) inRoots(ctx context.Context, name string) string {
 		if !slices.ContainsFunc(roots, func(root string) bool { return within(place, path.Clean(root)) }) {
 			continue
 		}
-		if there, err := m.files().Exists(ctx, place); there || err != nil {
+		if m.mayExist(ctx, place) {
 			return fmt.Sprintf("PATH may find %s in %s, which tools may write: write the full path of the system's "+
 				"program", path.Base(name), path.Dir(place))
 		}
 	}
 	return ""
+}
+
+// mayExist reports whether there is a file, or whether that is not known.
+func (m *Machine) mayExist(ctx context.Context, name string) bool {
+	there, err := m.files().Exists(ctx, name)
+	if err == nil || m.Outside == nil {
+		return there || err != nil
+	}
+	_, err = m.Outside(ctx, name) // Env does not open it
+	return !errors.Is(err, fs.ErrNotExist)
 }
