@@ -4,6 +4,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/attractor-go/attractor/internal/git"
 	"github.com/attractor-go/attractor/load"
 	"github.com/attractor-go/attractor/rules"
 )
@@ -29,13 +30,18 @@ func (s *Setup) openRules(c *config) error {
 	return err
 }
 
-// programsOf returns the directories in which programs are those of a repository, given its top and
-// the home directory. One around that, or around the system's programs, has others.
-func programsOf(top, home string) []string {
-	if top == home || isBelow([]string{top}, home) || isBelow([]string{top}, "/usr/bin") {
-		return nil
+// repositoriesOf returns the tops of the repositories around directories, without links. One that the
+// home directory or the system's programs are in has others' programs as well, and does not count.
+func repositoriesOf(home string, dirs ...string) (tops []string) {
+	home = filepath.ToSlash(realPath(home))
+	for _, dir := range dirs {
+		for _, top := range git.Tops(realPath(dir)) {
+			if top = filepath.ToSlash(top); top != home && !isBelow([]string{top}, home) && !isBelow([]string{top}, "/usr/bin") {
+				tops = append(tops, top)
+			}
+		}
 	}
-	return []string{top}
+	return tops
 }
 
 // ruleDirs returns what the patterns of the session's rules are about.
@@ -45,7 +51,7 @@ func (s *Setup) ruleDirs(c *config) rules.Dirs {
 	}
 	dirs := load.RuleDirs(s.Local, c.getenv, s.mayRead())
 	dirs.Copies = s.copies
-	dirs.Repository = programsOf(filepath.ToSlash(realPath(s.Project.Root)), filepath.ToSlash(realPath(dirs.Home)))
+	dirs.Repository = repositoriesOf(dirs.Home, s.Local.WorkDir(), s.Project.Root)
 	if !s.boxed() { // then the sandbox confines them, which does not keep them from changing things
 		dirs.Observed = func() bool { return s.observing.sandbox() != nil }
 	}

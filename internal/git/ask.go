@@ -84,7 +84,7 @@ func (s *Snapshot) ask(ctx context.Context, e env.Environment, repo *Repository)
 	var out, said bytes.Buffer
 	over := false
 	main := strings.TrimSuffix(repo.CommonDir, "/.git") // of a linked work tree, the one beside it
-	roots := append([]string{s.Root, main}, env.ConfinementOf(e).Writable...)
+	roots := slices.Concat([]string{s.Root, main}, Tops(s.Root), Tops(main), env.ConfinementOf(e).Writable)
 	script := "set -- " + shquote.Words(roots...) + "\n" + strings.Replace(question, "SUBJECTS",
 		strconv.Itoa(maxSubjects), 1)
 	result, err := env.Run(env.Observing(ctx, true), e, env.Command{Script: script, Output: func(stream int, p []byte) {

@@ -413,20 +413,26 @@ func TestT9_NothingIsStarted(t *testing.T) {
 	}
 }
 
-// In a linked work tree no program of the one from which it was made runs.
+// In a linked work tree no program of the one from which it was made runs, and none of the repository
+// around that.
 func TestT9_NothingOfTheMainTreeIsStarted(t *testing.T) {
-	w := newTree(t)
+	around := newTree(t)
+	w := &tree{t, filepath.Join(around.dir, "in")}
+	w.must(os.Mkdir(w.dir, 0o755))
+	w.git("init", "-q", "--template=", "-b", "main")
 	mark := filepath.Join(t.TempDir(), "mark")
 	w.put("a", "1")
 	w.commit("one")
 	for _, name := range []string{"git", "env", "readlink"} {
-		w.put("bin/"+name, "#!/bin/sh\n: >"+mark+"\n")
-		w.must(os.Chmod(filepath.Join(w.dir, "bin", name), 0o755))
+		for _, of := range []*tree{w, around} {
+			of.put("bin/"+name, "#!/bin/sh\n: >"+mark+"\n")
+			w.must(os.Chmod(filepath.Join(of.dir, "bin", name), 0o755))
+		}
 	}
-	w.git("worktree", "add", "-q", "-b", "linked", "../linked")
-	linked := filepath.Join(filepath.Dir(w.dir), "linked")
+	w.git("worktree", "add", "-q", "-b", "linked", "../../linked")
+	linked := filepath.Join(filepath.Dir(around.dir), "linked")
 	e, err := env.NewLocal(linked, env.LocalOptions{Containment: env.ContainGroup, Roots: git.Roots(linked),
-		Env: []string{"PATH=" + filepath.Join(w.dir, "bin") + ":" + os.Getenv("PATH")}})
+		Env: []string{"PATH=" + filepath.Join(w.dir, "bin") + ":" + filepath.Join(around.dir, "bin") + ":" + os.Getenv("PATH")}})
 	w.must(err)
 	defer func() { w.must(e.Close()) }()
 	if got := git.Look(t.Context(), e); got.Unasked != "" || len(got.Subjects) != 1 {
