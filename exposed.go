@@ -36,7 +36,11 @@ const maxEntered = 64 << 10
 func exposedByEntering(roots []string, nesting *git.Nesting) (why string) {
 	dirs := withThoseAround(roots)
 	for _, root := range roots {
-		dirs = append(dirs, nesting.Entered(root)...)
+		entered := nesting.Entered(root)
+		if len(entered) > git.MaxFound {
+			return exposes("a .envrc or a configuration of mise", fmt.Sprintf("more than %d directories may have one", git.MaxFound))
+		}
+		dirs = append(dirs, entered...)
 	}
 	for _, dir := range dirs {
 		envrc := filepath.Join(dir, ".envrc")

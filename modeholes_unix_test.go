@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/attractor-go/attractor/agent"
+	"github.com/attractor-go/attractor/internal/git"
 	"github.com/attractor-go/attractor/internal/peer"
 	"github.com/attractor-go/attractor/llm/fakellm"
 	"github.com/attractor-go/attractor/mcp"
@@ -434,6 +435,23 @@ func TestU17_WhereHooksMayRunFiles(t *testing.T) {
 		"inside": func(b *gitEdits, dir string) {
 			inGit(t, dir, "init", "-q", "a/b")
 			putHook(t, b.config.Dir, "a/b/.git/hooks/pre-push", "../../x\n")
+		},
+		"inside, without a work tree": func(b *gitEdits, dir string) {
+			inGit(t, dir, "init", "-q", "--bare", "a/b")
+			putHook(t, b.config.Dir, "a/b/hooks/post-receive", "sh ../../x\n")
+		},
+		"inside, among many": func(b *gitEdits, dir string) {
+			for i := range git.MaxFound {
+				put(t, dir, fmt.Sprintf("a/%d/.git/HEAD", i), "")
+			}
+			inGit(t, dir, "init", "-q", "b/c/d")
+			putHook(t, b.config.Dir, "b/c/d/.git/hooks/pre-push", "sh ../../x\n")
+		},
+		"by entering one of many": func(b *gitEdits, dir string) {
+			for i := range git.MaxFound {
+				put(t, dir, fmt.Sprintf("a/%d/.envrc", i), "# none")
+			}
+			put(t, dir, "b/c/d/.envrc", ". ../x")
 		},
 		"of the user": func(b *gitEdits, dir string) {
 			put(t, b.home, ".gitconfig", "[core]\n\thooksPath = ~/hooks\n")

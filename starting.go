@@ -112,7 +112,11 @@ func (s *Setup) namedByGit(ctx context.Context, c *config, roots []string) (name
 		return nil, "" // not even commands can run here
 	}
 	defer machine.Close() // it was only read
-	for _, tree := range workTrees(roots, &s.nesting) {
+	trees := workTrees(roots, &s.nesting)
+	if len(trees) > git.MaxFound {
+		exposed = fmt.Sprintf("a hook of git may run it: there are more than %d repositories", git.MaxFound)
+	}
+	for _, tree := range trees {
 		named := git.Files{Env: machine}.Named(ctx, filepath.ToSlash(tree.top), c.getenv)
 		files, byHooks := tree.hooks(named.Hooks, roots)
 		byCommands, blind := tree.commands(named, roots)

@@ -112,6 +112,8 @@ func (f Files) Named(ctx context.Context, top string, getenv func(string) string
 		default:
 			moved = cmp.Or(moved, why)
 		}
+	} else if f.isBare(ctx, top) {
+		repo.GitDir, repo.CommonDir = top, top
 	}
 	named := Named{Hooks: []string{repo.CommonDir + "/hooks"}, Unclear: moved}
 	files := append(userConfig(home, getenv("XDG_CONFIG_HOME")), repo.configFiles()...)
@@ -139,7 +141,7 @@ func (f Files) Named(ctx context.Context, top string, getenv func(string) string
 	named.Files = append(append(named.Files, c.included...), repo.GitDir, repo.CommonDir)
 	for _, s := range c.settings {
 		switch {
-		case s.Value == "":
+		case s.Value == "", s.Section() == "include", s.Section() == "includeif": // which files have
 		case slices.Contains([]string{"core.hookspath", "init.templatedir"}, s.Name) && strings.HasPrefix(s.Value, "%("):
 			named.Unclear = cmp.Or(named.Unclear, "the configuration of git names hooks in "+s.Value)
 		case s.Name == "core.hookspath":
@@ -154,6 +156,14 @@ func (f Files) Named(ctx context.Context, top string, getenv func(string) string
 		}
 	}
 	return named
+}
+
+// isBare reports whether a directory without .git looks like a repository.
+func (f Files) isBare(ctx context.Context, dir string) bool {
+	return !slices.ContainsFunc([]string{"HEAD", "objects", "refs"}, func(name string) bool {
+		there, err := f.Exists(ctx, path.Join(dir, name))
+		return !there || err != nil
+	})
 }
 
 // movedBy returns which variable makes git use other directories than those of the work tree it finds,

@@ -13,8 +13,8 @@ import (
 const (
 	// maxWalked is the most directories in which Below looks: a sandbox looks in as many.
 	maxWalked = 10_000
-	// maxRepositories is the most repositories that it finds.
-	maxRepositories = 200
+	// MaxFound is the most directories that it finds. One more says that there are more.
+	MaxFound = 200
 )
 
 // Nesting finds the repositories below directories of this machine. It remembers what directories
@@ -28,7 +28,7 @@ type Nesting struct {
 // listing is what a directory has that Nesting looks for.
 type listing struct {
 	changed time.Time
-	dotGit  bool
+	dotGit  bool     // it is the top of a repository, or one without a work tree
 	enters  bool     // it may have something that starts when a shell enters it
 	dirs    []string // names
 }
@@ -60,7 +60,7 @@ func (n *Nesting) find(dir string, has func(in listing) bool) (found []string) {
 		if len(dirs) == 0 {
 			dirs, last = last, nil
 		}
-		if len(dirs) == 0 || len(found) == maxRepositories {
+		if len(dirs) == 0 || len(found) > MaxFound {
 			break
 		}
 		at := dirs[0]
@@ -94,6 +94,7 @@ func (n *Nesting) list(dir string) (in listing) {
 		return in
 	}
 	in.changed = changed
+	parts := 0 // of a repository without a work tree
 	for _, e := range entries {
 		name := strings.TrimPrefix(e.Name(), ".")
 		in.enters = in.enters || name == "envrc" || name == "tool-versions" || strings.HasPrefix(name, "mise") ||
@@ -101,10 +102,15 @@ func (n *Nesting) list(dir string) (in listing) {
 		switch {
 		case e.Name() == ".git":
 			in.dotGit = true
-		case e.IsDir():
+			continue
+		case e.Name() == "HEAD", e.Name() == "objects", e.Name() == "refs":
+			parts++
+		}
+		if e.IsDir() {
 			in.dirs = append(in.dirs, e.Name())
 		}
 	}
+	in.dotGit = in.dotGit || parts == 3
 	if settled {
 		n.known[dir] = in
 	}
