@@ -509,9 +509,10 @@ func TestU17_WhereHooksMayRunFiles(t *testing.T) {
 			}
 			b.config.Dir = filepath.Join(dir, "sub")
 		},
-		"core.fsmonitor": func(_ *gitEdits, dir string) { inGit(t, dir, "config", "core.fsmonitor", script) },
-		"filter.x.clean": func(_ *gitEdits, dir string) { inGit(t, dir, "config", "filter.x.clean", script) },
-		"core.editor":    func(_ *gitEdits, dir string) { inGit(t, dir, "config", "core.editor", script) },
+		"core.fsmonitor":  func(_ *gitEdits, dir string) { inGit(t, dir, "config", "core.fsmonitor", script) },
+		"filter.x.smudge": func(_ *gitEdits, dir string) { inGit(t, dir, "config", "filter.x.smudge", "sh %f") },
+		"filter.x.clean":  func(_ *gitEdits, dir string) { inGit(t, dir, "config", "filter.x.clean", script) },
+		"core.editor":     func(_ *gitEdits, dir string) { inGit(t, dir, "config", "core.editor", script) },
 		"credential.helper": func(_ *gitEdits, dir string) {
 			inGit(t, dir, "config", "credential.helper", "!f() { echo username=x; echo \"password=$TOKEN\"; }; f")
 			inGit(t, dir, "config", "core.editor", "vim")

@@ -210,7 +210,7 @@ func (w *watcher) entry(dir, word string) {
 // starts adds a file that is run, and follows it if it is a script of a shell. Of a word that is
 // computed, the literal end counts.
 func (w *watcher) starts(word string, dirs []string, own string) {
-	if strings.ContainsAny(word, "$`{") {
+	if strings.ContainsAny(word, "$`{") || strings.HasPrefix(word, "%") { // git puts names in place of %f
 		end := tail(word)
 		if end == "" {
 			w.cannot("it runs a file that is computed: %s", word)
