@@ -636,7 +636,7 @@ func TestU17_ProgramsThatAreFound(t *testing.T) {
 // Where PATH has the directory of the session itself, an edit of any file asks, because it may be one
 // of the programs.
 func TestU17_ProgramsInTheDirectory(t *testing.T) {
-	for _, path := range []string{".", "", "DIR"} {
+	for _, path := range []string{".", "", "bin", "DIR"} {
 		b := newGitEdits(t, []string{"tool", "main.go"}, nil)
 		b.withVars(map[string]string{"PATH": strings.ReplaceAll(path, "DIR", b.dir) + ":/usr/bin"})
 		b.edits()

@@ -34,8 +34,10 @@ func (s *Setup) starting(ctx context.Context, c *config) (names []string, expose
 		exposed = exposedByEntering(roots, &s.nesting)
 	}
 	found := programs(s.here, c.getenv("PATH"))
-	if exposed == "" && slices.ContainsFunc(found, func(dir string) bool { return slices.Contains(roots, realPath(dir)) }) {
-		exposed = exposes("PATH", "it has a directory of the session") // of which not everything asks by itself
+	if exposed == "" && slices.ContainsFunc(filepath.SplitList(c.getenv("PATH")), func(dir string) bool {
+		return !filepath.IsAbs(dir) || slices.Contains(roots, realPath(dir)) // of which not everything asks by itself
+	}) {
+		exposed = exposes("PATH", "it has a relative directory, or one of the session")
 	}
 	for _, name := range slices.Concat(byHooks, byGit, found, byVariables) {
 		if real := realPath(name); isBelow(roots, real) && !slices.Contains(roots, real) {
@@ -126,7 +128,7 @@ func (s *Setup) namedByGit(ctx context.Context, c *config, roots []string) (name
 			}
 		}
 		if exposed = cmp.Or(exposed, byHooks, blind); exposed == "" && named.Unclear != "" {
-			exposed = "a program of git's configuration may run it: " + named.Unclear
+			exposed = exposes("a program of git's configuration", named.Unclear)
 		}
 	}
 	return names, exposed

@@ -67,7 +67,10 @@ func (f *elsewhere) runByGit(ctx context.Context, top string) (names []string, e
 	}
 	commands := append(named.Commands, named.Aliases...)
 	commands = commands[:min(len(commands), maxGitCommands)]
-	return append(names, trust.NamedBy(top, f.home, commands)...), f.exposedByHooks(ctx, named.Hooks)
+	if exposed = f.exposedByHooks(ctx, named.Hooks); exposed == "" && named.Unclear != "" {
+		exposed = exposes("a program of git's configuration", named.Unclear)
+	}
+	return append(names, trust.NamedBy(top, f.home, commands)...), exposed
 }
 
 // exposedByHooks returns which of the hooks in directories there may run any file.
