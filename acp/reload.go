@@ -10,13 +10,13 @@ import (
 )
 
 // openAgain returns the work of a request to open a session that is open. The session stays, and
-// load shows its history again. If the editor wants other directories or MCP servers than before,
-// the session is closed and opened with these.
+// load shows its history again. If the editor wants other directories or MCP servers than before, or
+// the session has ended, as one does that was taken over, it is closed and opened with these.
 func (s *server) openAgain(open *session, o Opening, load bool) work {
 	return func(ctx context.Context) (any, func(), error) {
 		var err error
 		switch {
-		case !open.opening.same(o):
+		case !open.opening.same(o), open.host.Agent.Status() == agent.StatusClosed:
 			open, err = s.reopen(ctx, open, o, load)
 		case load && open.host.Replay != nil:
 			err = open.replayAgain(ctx)
@@ -31,7 +31,8 @@ func (s *server) openAgain(open *session, o Opening, load bool) work {
 
 // reopen closes a session and opens it as an editor wants it now.
 func (s *server) reopen(ctx context.Context, open *session, o Opening, load bool) (*session, error) {
-	if err := s.end(open); err != nil {
+	ended := open.host.Agent.Status() == agent.StatusClosed // and the editor was told why
+	if err := s.end(open); err != nil && !ended {
 		return nil, err
 	}
 	if err := s.reserve(open.id); err != nil {

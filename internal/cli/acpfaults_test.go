@@ -102,6 +102,33 @@ func TestN1_NoKey(t *testing.T) {
 	e.wait(0)
 }
 
+// A session that another process has taken over refuses prompts here and says why. The editor can
+// open it again.
+func TestN1_TakenOver(t *testing.T) {
+	t.Parallel()
+	url, _ := serve(t, nil, say("One."), say("Two."))
+	h := newHome(t, url)
+	e := newEditor(t, h)
+	e.initialize()
+	session := e.open()
+	e.call("session/prompt", promptOf(session, "go"))
+	giveBack := h.takeOver()
+	for range 2 {
+		if said := e.refused(-32603, "session/prompt", promptOf(session, "on")); !strings.Contains(said, "another process") {
+			t.Errorf("the editor is told %q", said)
+		}
+	}
+	giveBack()
+	e.call("session/load", map[string]any{"sessionId": session, "cwd": e.dir, "mcpServers": []any{}})
+	if reason := e.stopped(e.call("session/prompt", promptOf(session, "on"))); reason != "end_turn" {
+		t.Errorf("the prompt after the editor has opened the session again: %s", reason)
+	}
+	if said := e.said("agent_message_chunk"); !strings.HasSuffix(said, "One.Two.") {
+		t.Errorf("the editor shows %q", said)
+	}
+	e.wait(0)
+}
+
 // busyEditor has a session whose prompt runs a command that does not end by itself, not even when
 // it is asked to.
 func busyEditor(t *testing.T, h *home) (e *editorProcess, session, prompt string) {

@@ -894,18 +894,7 @@ func TestN3_TakenOver(t *testing.T) {
 	s.expect(ready)
 	s.send("hi")
 	request := <-asked
-	journals, err := filepath.Glob(filepath.Join(h.home, ".local/state/attractor/sessions/*.jsonl"))
-	if err != nil || len(journals) != 1 {
-		t.Fatal(journals, err)
-	}
-	file, err := os.OpenFile(journals[0], os.O_WRONLY|os.O_APPEND, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer file.Close()
-	if _, err := file.WriteString("{}\n"); err != nil {
-		t.Fatal(err)
-	}
+	h.takeOver()
 	request.answer()
 	s.expect("opens it again, /clear begins")
 	s.press("C-d")

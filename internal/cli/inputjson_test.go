@@ -29,6 +29,7 @@ type gotEvent struct {
 	Seq       int64  `json:"seq"`
 	Text      string `json:"text"`
 	Reason    string `json:"reason"`
+	Code      string `json:"code"`
 	Line      int64  `json:"line"`
 	ReplyTo   any    `json:"reply_to"`
 	OK        bool   `json:"ok"`
@@ -714,6 +715,50 @@ func TestN2_FailedModelCall(t *testing.T) {
 	p.close()
 	if said := p.end(4); !strings.Contains(said, "API key") {
 		t.Errorf("stderr %q", said)
+	}
+}
+
+// takeOver writes to the journal of the only session, as another process does that takes it over.
+// GiveBack removes what was written.
+func (h *home) takeOver() (giveBack func()) {
+	h.Helper()
+	journals, err := filepath.Glob(filepath.Join(h.home, ".local/state/attractor/sessions/*.jsonl"))
+	if err != nil || len(journals) != 1 {
+		h.Fatal(journals, err)
+	}
+	before, err := os.ReadFile(journals[0])
+	if err != nil {
+		h.Fatal(err)
+	}
+	write := func(content string) {
+		if err := os.WriteFile(journals[0], []byte(content), 0o600); err != nil {
+			h.Fatal(err)
+		}
+	}
+	write(string(before) + "{}\n")
+	return func() { write(string(before)) }
+}
+
+// A session that another process has taken over ends for the program, which has not ended its
+// input, whether that is found out by an input or by a line at rest.
+func TestN2_TakenOver(t *testing.T) {
+	t.Parallel()
+	for _, line := range []string{"user", "set"} {
+		t.Run(line, func(t *testing.T) {
+			t.Parallel()
+			url, _ := serve(t, nil, say("One."), say("Two."))
+			h := newHome(t, url)
+			p := h.converse("go")
+			p.next("PROCESSING_END")
+			h.takeOver()
+			p.say(line, map[string]map[string]any{"user": {"text": "on"}, "set": {"effort": "high"}}[line])
+			if told := p.next("WARNING"); told.Code != "taken_over" || !strings.Contains(told.Text, "another process") {
+				t.Errorf("%s", told.raw)
+			}
+			if said := p.end(1); !strings.Contains(said, "taken over by another process") {
+				t.Errorf("stderr %q", said)
+			}
+		})
 	}
 }
 

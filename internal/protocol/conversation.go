@@ -79,7 +79,7 @@ type Conversation struct {
 	err    error
 }
 
-// New prepares a conversation with a session that is about to start: it adds to the OnEvent,
+// New prepares a conversation with a session that is about to start: it adds to the OnEvent, Closers,
 // OnOwnEvent and OnMode of the Setup, which the caller has set. Asks is the [Asks] of the session.
 // Keep keeps rules for later sessions and returns the name of the file.
 func New(setup *attractor.Setup, asks *Asks, keep Keep) *Conversation {
@@ -91,10 +91,8 @@ func New(setup *attractor.Setup, asks *Asks, keep Keep) *Conversation {
 	setup.Options.OnEvent = func(ev agent.Event) {
 		c.follow(ev)
 		show(ev)
-		if _, is := ev.(*agent.SessionEnd); is {
-			close(c.over)
-		}
 	}
+	setup.Options.Closers = append(setup.Options.Closers, over(c.over))
 	setup.OnOwnEvent = func(ev attractor.Event) {
 		tell(ev)
 		if _, is := ev.(*Reply); is {
@@ -149,6 +147,7 @@ func (c *Conversation) Run(ctx context.Context, session *agent.Session, in io.Re
 		case <-taken:
 		case <-ctx.Done():
 		case <-c.over:
+			c.tellTakenOver(ctx)
 			c.stop(errEnding)
 		}
 		<-taken
@@ -160,6 +159,23 @@ func (c *Conversation) Run(ctx context.Context, session *agent.Session, in io.Re
 			}
 		}
 		return c.outcome(ctx)
+	}
+}
+
+// over is closed when a session has ended. One that was taken over has no event of that.
+type over chan struct{}
+
+// Close closes the channel.
+func (o over) Close() error {
+	close(o)
+	return nil
+}
+
+// tellTakenOver tells the program why the session has ended, if no event says so.
+func (c *Conversation) tellTakenOver(ctx context.Context) {
+	if _, err := c.session.Advance(ctx); errors.Is(err, agent.ErrTakenOver) {
+		c.setup.Tell(&agent.Warning{EventHeader: agent.EventHeader{Kind: agent.KindWarning}, Code: "taken_over",
+			Text: "another process has taken over the session, which goes on there and ends here"})
 	}
 }
 
