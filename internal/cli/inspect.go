@@ -159,13 +159,13 @@ refused, and one that may read a file which such a rule denies, as in a session 
 			allowed, err := deniedBy(t, local, ruleFiles)
 			if err == nil {
 				call := llm.ToolCall{ID: "call_1", Name: args[0], Args: args[1]}
-				err = stopper.or(runTool(ctx, t, registry, env.Protect(local, box.Protection()), call, allowed,
-					environmentSecrets(), printOutcome))
+				err = runTool(ctx, t, registry, env.Protect(local, box.Protection()), call, allowed,
+					environmentSecrets(), printOutcome)
 			}
 			if closeErr := errors.Join(local.Close(), box.Close()); closeErr != nil {
-				return errors.Join(err, fail(exitFailed, "%w", closeErr))
+				err = errors.Join(err, fail(exitFailed, "%w", closeErr))
 			}
-			return err
+			return stopper.or(err)
 		},
 	}
 	f.register(cmd)

@@ -110,11 +110,11 @@ func (f *mcpFlags) with(ctx context.Context, t terminal, only string,
 	for _, text := range setup.Warnings() {
 		warn(t.err, setup.Secrets.String(text))
 	}
-	err = stopper.or(use(ctx, setup))
+	err = use(ctx, setup)
 	if closeErr := setup.Close(); closeErr != nil {
-		return errors.Join(err, fail(exitFailed, "%w", closeErr))
+		err = errors.Join(err, fail(exitFailed, "%w", closeErr))
 	}
-	return err
+	return stopper.or(err)
 }
 
 // listedServer describes a server in mcp list --json.

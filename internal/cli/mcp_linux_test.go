@@ -136,6 +136,34 @@ func TestM12_VariablesOfAProject(t *testing.T) {
 	}
 }
 
+// A second signal kills a server that does not end when it is closed, as anywhere else.
+func TestM2_SignalsWhileClosing(t *testing.T) {
+	t.Parallel()
+	python := peer.Need(t, "python3")
+	h := newHome(t, unusedURL)
+	closing := h.fifo("closing")
+	h.put("server.py", pythonServer+fmt.Sprintf("import os\nos.execvp('sh', ['sh', '-c', %q])\n", deaf(closing)))
+	h.own(fmt.Sprintf(`{"mcpServers": {"deaf": {"command": %q, "args": [%q]}}}`, python,
+		filepath.Join(h.dir, "server.py")))
+	cmd := h.command("mcp", "list")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ended := h.waitFor(closing)
+	signalled := make(chan struct{})
+	go func() {
+		defer close(signalled)
+		for cmd.Process.Signal(syscall.SIGTERM) == nil { // two that come at once are one
+		}
+	}()
+	_ = cmd.Wait() // the state has the code
+	<-signalled
+	if code := cmd.ProcessState.ExitCode(); code != 128+int(syscall.SIGTERM) {
+		t.Errorf("exit code %d", code)
+	}
+	ended()
+}
+
 // A signal while a required server starts ends the command and the server.
 func TestM2_SignalWhileWaiting(t *testing.T) {
 	h := newHome(t, "http://127.0.0.1:1")
