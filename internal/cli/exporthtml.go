@@ -57,7 +57,7 @@ func exportPage(ctx context.Context, t terminal, prefix, file string) error {
 	if err != nil {
 		return err
 	}
-	if at := ledAway(file); at != "" {
+	if at := ledAway(file); at != "" && file != "-" {
 		return fail(exitUsage, "--html: %s", followsNoLink(file, at))
 	}
 	if file == "-" && isTerminal(t.out) {

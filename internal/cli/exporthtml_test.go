@@ -48,7 +48,7 @@ func TestN5_ExportHTML(t *testing.T) {
 	profile := filepath.Join(away, "profile")
 	if err := errors.Join(os.WriteFile(filepath.Join(h.dir, "old.html"), []byte("old"), 0o644),
 		os.WriteFile(profile, []byte("mine"), 0o644), os.Symlink(profile, filepath.Join(h.dir, "link.html")),
-		os.Symlink(away, filepath.Join(h.dir, "out"))); err != nil {
+		os.Symlink(profile, filepath.Join(h.dir, "-")), os.Symlink(away, filepath.Join(h.dir, "out"))); err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"link.html", "out/new.html", filepath.Join(h.dir, "link.html")} {
@@ -68,7 +68,7 @@ func TestN5_ExportHTML(t *testing.T) {
 			t.Errorf("%s: standard output has %q", name, out.stdout)
 		}
 	}
-	if got := h.names(); got != "link.html new.html old.html out" {
+	if got := h.names(); got != "- link.html new.html old.html out" {
 		t.Errorf("the directory has %s", got)
 	}
 	printed := h.run(0, "sessions", "export", id, "--html", "-").stdout
