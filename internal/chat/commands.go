@@ -219,7 +219,7 @@ func (p *program) compact(string) {
 			p.warn("nothing can be compacted while the session is " + p.task.what)
 			return
 		}
-		p.background(session.Compact,
+		p.background(lines.Compact,
 			p.told(func() string { return "the conversation is compacted before the next answer" }))
 		return
 	}

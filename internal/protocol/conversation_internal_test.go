@@ -85,6 +85,30 @@ func TestN3_AloneRightAfterAnInput(t *testing.T) {
 	})
 }
 
+// A compaction that a host asks for while it still works on the end of an input, as its checks do,
+// waits for that: it would run beside the next input.
+func TestN3_CompactAtTheEndOfAnInput(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := New(&attractor.Setup{}, nil, nil)
+		close(c.started)
+		c.running, c.rested = true, make(chan struct{})
+		c.follow(&agent.ProcessingEnd{})
+		ended := make(chan error, 1)
+		go func() { ended <- c.Compact(t.Context()) }()
+		synctest.Wait()
+		if len(ended) > 0 {
+			t.Errorf("it did not wait: %v", <-ended)
+		}
+		c.giving.Lock()
+		c.running, c.finished = false, true
+		close(c.rested)
+		c.giving.Unlock()
+		if err := <-ended; !errors.Is(err, errEnding) {
+			t.Error(err)
+		}
+	})
+}
+
 // A host that wants the last input continued when the session has ended is told so, and does not
 // wait for the end of work that nobody does.
 func TestN3_ContinueAfterTheEnd(t *testing.T) {

@@ -58,7 +58,8 @@ func (c *Conversation) Do(ctx context.Context, line []byte) *Reply {
 	return c.answer(in, r, err)
 }
 
-// Host shows a person the session, and has it work by Send, ContinueLast, Alone and Interrupt.
+// Host shows a person the session, and has it work by Send, ContinueLast, Compact, Alone and
+// Interrupt.
 type Host interface {
 	// Begin calls begin, which begins an input with the text of a line, or returns why that cannot
 	// be.
@@ -85,6 +86,13 @@ func (c *Conversation) Send(ctx context.Context, text string, plain bool, parts 
 	}
 	_, err := c.give(ctx, &input{Type: TypeUser, fields: fields{Text: text}, parts: parts, plain: plain, own: true,
 		order: c.orders.Add(1)})
+	return err
+}
+
+// Compact is [agent.Session.Compact] for a host. Nothing else is given to the session meanwhile.
+func (c *Conversation) Compact(ctx context.Context) error {
+	<-c.started
+	_, err := c.give(ctx, &input{Type: TypeCompact})
 	return err
 }
 
