@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/attractor-go/attractor/agent"
 	"github.com/attractor-go/attractor/llm"
@@ -112,10 +113,19 @@ func (c *Client) Confirm(ctx context.Context, name, text string) (bool, error) {
 	return id == "yes", err
 }
 
-// Approve asks a person about a call: once yes or no. It is for [agent.Hooks].Approve of programs
-// that have no rules.
+// The limits of what a question shows of the changes that a call would make.
+const (
+	previewTime  = 5 * time.Second
+	previewDiffs = 256 << 10 // bytes
+)
+
+// Approve asks a person about a call, whose changes of files it shows: once yes or no. It is for
+// [agent.Hooks].Approve of programs that have no rules.
 func (c *Client) Approve(ctx context.Context, req tool.Request) (tool.Decision, error) {
-	id, err := c.Ask(ctx, Permission{Call: req.Call, Access: req.Access, AgentID: req.AgentID,
+	within, cancel := context.WithTimeout(ctx, previewTime)
+	changes, _ := req.Preview(within, previewDiffs) // without them the arguments tell
+	cancel()
+	id, err := c.Ask(ctx, Permission{Call: req.Call, Access: req.Access, AgentID: req.AgentID, Changes: changes,
 		Options: []PermissionOption{{"yes", "Allow", AllowOnce}, {"no", "Reject", RejectOnce}}})
 	switch {
 	case ctx.Err() != nil:

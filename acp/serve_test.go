@@ -76,6 +76,30 @@ func TestN1_PermissionAnswers(t *testing.T) {
 	}
 }
 
+// A permission of a program without rules shows what the call would change.
+func TestN1_PermissionShowsTheDiff(t *testing.T) {
+	edit := llmtest.Calls(llmtest.Call("edit_file",
+		map[string]any{"file_path": "a", "old_string": "two", "new_string": "2"}))
+	e := connect(t, newProgram(edit, llmtest.Text("Done.")).agent())
+	session := e.open(`{}`)
+	if err := os.WriteFile(filepath.Join(e.dir, "a"), []byte("one\ntwo\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	asks := 0
+	e.onAsk = func(id, _ string, params json.RawMessage) {
+		asks++
+		if !strings.Contains(string(params), `"oldText":"one\ntwo\n","newText":"one\n2\n"`) {
+			t.Errorf("%s", params)
+		}
+		e.respond(id, selected("no"))
+	}
+	e.stops(e.response(e.request("session/prompt", prompt(session, "edit"))), "end_turn")
+	if asks != 1 {
+		t.Errorf("%d asks", asks)
+	}
+	e.end()
+}
+
 // A permission that is answered after its prompt was cancelled has no effect on the next one.
 func TestN1_LatePermission(t *testing.T) {
 	write := func(name string) llmtest.Step {
