@@ -178,6 +178,16 @@ func TestP3_SWEBench(t *testing.T) {
 		!strings.Contains(first.Patch, "+++ b/a b") && !strings.Contains(first.Patch, `b/a b`) {
 		t.Errorf("the predictions: %v, %s", err, line)
 	}
+	patch := "tasks.results/tasks/acme__shop-1/changes.patch"
+	whole := h.read(patch)
+	if err := os.Remove(filepath.Join(h.dir, patch)); err != nil {
+		t.Fatal(err)
+	}
+	h.evals("--format", "swe-bench", "--repos", filepath.Join(h.dir, "mirror"), "--tests", "sh run.sh {tests}")
+	again, _, _ := strings.Cut(h.read("tasks.results/predictions.jsonl"), "\n")
+	if again != line || h.read(patch) != whole {
+		t.Errorf("after somebody has removed a patch the next run has\n%s\n%s", again, h.read(patch))
+	}
 }
 
 // The tasks of Terminal-Bench are directories, in both of its formats.

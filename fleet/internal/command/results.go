@@ -80,25 +80,20 @@ func (r *results) remove(ids []string) error {
 	return errors.Join(errs...)
 }
 
-// write writes what a task has left, and returns its line. It writes the session last: if that
-// exists, an earlier run has written everything.
+// write writes what a task has left, and returns its line. What an earlier run has written stays.
 func (r *results) write(ctx context.Context, s fleet.Status) (resultLine, error) {
 	line := resultLine{Status: s, Done: succeeded(s)}
 	dir := path.Join("tasks", s.ID)
 	session := path.Join(dir, "session.jsonl")
-	_, err := r.root.Stat(session)
-	written := err == nil
 	var errs []error
 	for _, a := range s.Artifacts {
 		name := path.Join(dir, "artifacts", a.Name)
 		if a.Name == patchName {
 			name = path.Join(dir, "changes.patch")
 		}
-		if !written {
-			if err := r.fetch(ctx, s.ID, a.Name, name); err != nil {
-				errs = append(errs, fmt.Errorf("%s of task %s: %w", a.Name, s.ID, err))
-				continue
-			}
+		if err := r.fetch(ctx, s.ID, a.Name, name); err != nil {
+			errs = append(errs, fmt.Errorf("%s of task %s: %w", a.Name, s.ID, err))
+			continue
 		}
 		if a.Name == patchName {
 			line.Patch = name
@@ -106,7 +101,8 @@ func (r *results) write(ctx context.Context, s fleet.Status) (resultLine, error)
 			line.Files = append(line.Files, name)
 		}
 	}
-	if !written && len(errs) == 0 {
+	_, err := r.root.Stat(session)
+	if err != nil {
 		err = r.put(session, func(w io.Writer) error { return r.session(ctx, s.ID, w) })
 	}
 	switch {
@@ -121,10 +117,13 @@ func (r *results) write(ctx context.Context, s fleet.Status) (resultLine, error)
 	return line, errors.Join(errs...)
 }
 
-// fetch writes an artifact.
+// fetch writes an artifact, unless it is there.
 func (r *results) fetch(ctx context.Context, id, artifact, name string) error {
 	if !filepath.IsLocal(filepath.FromSlash(artifact)) {
 		return errors.New("its name leads out of the directory")
+	}
+	if _, err := r.root.Stat(name); err == nil {
+		return nil
 	}
 	from, err := fleet.NewClient(r.space).Artifact(ctx, id, artifact)
 	if err != nil {
@@ -209,7 +208,7 @@ func (r *results) predictions(lines []resultLine, model string) error {
 			if line.Patch != "" {
 				patch, err := r.root.ReadFile(line.Patch)
 				if err != nil {
-					return err
+					return fmt.Errorf("the patch of task %s: %w", line.ID, err)
 				}
 				p.Patch = string(patch)
 			}
