@@ -99,7 +99,7 @@ func TestP2_WhyTasksWait(t *testing.T) {
 }
 
 // A task that fails is told in a line and does not stop the others. What is done stays done in the
-// next run, and --retry runs the others again.
+// next run, which tells again why the others failed, and --retry runs those again.
 func TestP2_FailedTasks(t *testing.T) {
 	t.Parallel()
 	h := newHome(t, nil)
@@ -112,9 +112,9 @@ func TestP2_FailedTasks(t *testing.T) {
 			"1 of 3 tasks done · 2 not; to run those again, add --retry") {
 			t.Fatalf("%+v", out)
 		}
-		told := strings.Contains(out.stdout, "✗ lost  failed: ") &&
-			strings.Contains(out.stdout, "✗ short  stopped at max_turns") && strings.Contains(out.stdout, "✓ good")
-		if told != (run == 0) {
+		if !strings.Contains(out.stdout, "✗ lost  failed: ") ||
+			!strings.Contains(out.stdout, "✗ short  stopped at max_turns") ||
+			strings.Contains(out.stdout, "✓ good") != (run == 0) {
 			t.Errorf("run %d tells\n%s", run, out.stdout)
 		}
 	}

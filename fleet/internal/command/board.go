@@ -102,7 +102,9 @@ func (b *board) status(s fleet.Status) {
 		delete(b.running, s.ID)
 		if s.Ended.Before(b.began) {
 			b.earlier++
-			break
+			if succeeded(s) {
+				break
+			}
 		}
 		b.line(endLine(b.style, s))
 	case s.State == fleet.Running:
