@@ -3,6 +3,8 @@ package command
 import (
 	"cmp"
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"os"
@@ -69,9 +71,35 @@ func (f *serverFlags) options(name string) (url string, o natsfleet.OpenOptions,
 	return url, o, nil
 }
 
+	if err := f.checkCertificates(o); err != nil {
+		return "", o, cli.Fail(cli.ExitUsage, "%w", err)
+	}
 // token returns the token.
 func (f *serverFlags) token() (string, error) {
 	token := os.Getenv(tokenVar)
+// checkCertificates returns what is wrong with the files of certificates.
+func (f *serverFlags) checkCertificates(o natsfleet.OpenOptions) error {
+	if o.CA != "" {
+		name := "--ca"
+		if f.ca == "" {
+			name = caVar
+		}
+		data, err := os.ReadFile(o.CA)
+		if err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		if !x509.NewCertPool().AppendCertsFromPEM(data) {
+			return fmt.Errorf("%s: %s has no certificates in PEM", name, o.CA)
+		}
+	}
+	if o.Cert != "" {
+		if _, err := tls.LoadX509KeyPair(o.Cert, o.Key); err != nil {
+			return fmt.Errorf("--cert and --cert-key: %w", err)
+		}
+	}
+	return nil
+}
+
 	if err := os.Unsetenv(tokenVar); err != nil {
 		return "", err
 	}
