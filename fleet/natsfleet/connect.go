@@ -25,6 +25,9 @@ type OpenOptions struct {
 	CA, Cert, Key string
 	// Name tells the servers, in their logs, who is connected.
 	Name string
+	// OnConnection, if set, is called each time that the connection was lost, and when it is back. It
+	// is called on a goroutine of its own, one call at a time.
+	OnConnection func(lost bool)
 }
 
 const (
@@ -58,6 +61,14 @@ func (t target) connect(ctx context.Context, user, password string) (*nats.Conn,
 	}
 	if t.inbox != "" {
 		o = append(o, nats.CustomInboxPrefix(t.inbox))
+	}
+	if changed := t.o.OnConnection; changed != nil {
+		o = append(o, nats.ReconnectHandler(func(*nats.Conn) { changed(false) }),
+			nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
+				if err != nil { // otherwise this side has closed it
+					changed(true)
+				}
+			}))
 	}
 	if t.o.CA != "" {
 		o = append(o, nats.RootCAs(t.o.CA))

@@ -37,6 +37,8 @@ const operatorHelp = `The servers and the operator's token are those of the flag
 // serverFlags holds the flags that say which servers to connect to.
 type serverFlags struct {
 	url, tokenFile, ca, cert, key string
+	// changed, if set, is told when the connection was lost and when it is back.
+	changed func(lost bool)
 }
 
 // register adds the flags. Who says whose token it is.
@@ -61,22 +63,20 @@ func (f *serverFlags) options(name string) (url string, o natsfleet.OpenOptions,
 			"there is no URL of the fleet's servers: pass --url, or set %s. To run tasks without servers, run: attractor-fleet batch",
 			urlVar)
 	}
-	o = natsfleet.OpenOptions{Name: name, CA: cmp.Or(f.ca, os.Getenv(caVar)), Cert: f.cert, Key: f.key}
+	o = natsfleet.OpenOptions{Name: name, CA: cmp.Or(f.ca, os.Getenv(caVar)), Cert: f.cert, Key: f.key,
+		OnConnection: f.changed}
 	if o.Token, err = f.token(); err != nil {
 		return "", o, cli.Fail(cli.ExitUsage, "%w", err)
 	}
 	if (f.cert == "") != (f.key == "") {
 		return "", o, cli.Fail(cli.ExitUsage, "--cert and --cert-key go together")
 	}
-	return url, o, nil
-}
-
 	if err := f.checkCertificates(o); err != nil {
 		return "", o, cli.Fail(cli.ExitUsage, "%w", err)
 	}
-// token returns the token.
-func (f *serverFlags) token() (string, error) {
-	token := os.Getenv(tokenVar)
+	return url, o, nil
+}
+
 // checkCertificates returns what is wrong with the files of certificates.
 func (f *serverFlags) checkCertificates(o natsfleet.OpenOptions) error {
 	if o.CA != "" {
@@ -100,6 +100,9 @@ func (f *serverFlags) checkCertificates(o natsfleet.OpenOptions) error {
 	return nil
 }
 
+// token returns the token.
+func (f *serverFlags) token() (string, error) {
+	token := os.Getenv(tokenVar)
 	if err := os.Unsetenv(tokenVar); err != nil {
 		return "", err
 	}

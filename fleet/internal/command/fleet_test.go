@@ -26,6 +26,7 @@ import (
 type fleetHome struct {
 	*home
 	config natsfleet.Config
+	stop   func() int // ends the server
 }
 
 // newFleet starts a server, as a user does.
@@ -41,7 +42,7 @@ func newFleet(t *testing.T) *fleetHome {
 	}
 	h.write("operator", string(h.config.Operator))
 	h.write("tenant", string(h.config.Tenants[0].Token)+"\n")
-	h.background("is ready at", "serve")
+	h.stop, _ = h.background("is ready at", "serve")
 	return h
 }
 
@@ -303,10 +304,10 @@ func TestP3_WrongUse(t *testing.T) {
 		{[]string{"list"}, 2, "there is no URL of the fleet's servers: pass --url"},
 		{[]string{"list", "--url", url}, 2, "there is no token: pass --token-file"},
 		{[]string{"list", "--url", url, "--token-file", "none"}, 2, "the token: open none"},
-		{[]string{"list", "--url", url, "--token-file", "wrong"}, 1, "refuses the token"},
 		{[]string{"list", "--url", url, "--token-file", "tenant", "--ca", "none"}, 2, "attractor-fleet: --ca: open none"},
 		{[]string{"list", "--url", url, "--token-file", "tenant", "--ca", "wrong"}, 2, "--ca: wrong has no certificates in PEM"},
 		{[]string{"list", "--url", url, "--token-file", "tenant", "--cert", "wrong", "--cert-key", "none"}, 2, "--cert and --cert-key: open none"},
+		{[]string{"list", "--url", url, "--token-file", "wrong"}, 1, "refuses the token"},
 		{[]string{"list", "--url", "nats://127.0.0.1:1", "--token-file", "tenant"}, 1, "no server answers at"},
 		{[]string{"list", "--url", url, "--token-file", "tenant", "--state", "sleeping"}, 2, "the states are queued"},
 		{[]string{"list", "x", "--url", url, "--token-file", "tenant"}, 2, `there is no task "x"`},
@@ -327,6 +328,52 @@ func TestP3_WrongUse(t *testing.T) {
 			t.Errorf("%q: %+v, not %q", test.args, out, test.want)
 		}
 	}
+}
+
+// Who watches is told that the connection is lost, and that it is back.
+func TestP3_WatchTellsOfTheConnection(t *testing.T) {
+	t.Parallel()
+	h := newFleet(t)
+	cmd := h.command("watch", "--all", "--url", "nats://"+h.config.Listen, "--token-file", "tenant")
+	stderr, err := cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out := h.client("submit", "--id", "a", "task a"); out.code != 0 {
+		t.Fatalf("%+v", out)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = cmd.Process.Kill() }) // it may have ended
+	changes, told := bufio.NewScanner(stdout), bufio.NewScanner(stderr)
+	if !changes.Scan() || !strings.Contains(changes.Text(), "a  queued") {
+		t.Fatalf("%q, %v", changes.Text(), changes.Err())
+	}
+	h.stop()
+	if !told.Scan() || !strings.HasPrefix(told.Text(), "attractor-fleet: the connection to the servers is lost") {
+		t.Errorf("when the server has ended: %q", told.Text())
+	}
+	h.background("is ready at", "serve")
+	if !told.Scan() || told.Text() != "attractor-fleet: the connection to the servers is back" {
+		t.Errorf("when there is a server again: %q", told.Text())
+	}
+	if out := h.client("cancel", "a"); out.code != 0 {
+		t.Errorf("%+v", out)
+	}
+	for changes.Scan() && !strings.Contains(changes.Text(), "canceled") {
+	}
+	if err := cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Error(err)
+	}
+	if told.Scan() {
+		t.Errorf("at the end: %q", told.Text())
+	}
+	_ = cmd.Wait() // an interrupt is an error
 }
 
 // view serves the page of the tenant's sessions.

@@ -25,7 +25,7 @@ func (p *program) watch() *cobra.Command {
 		Use:   "watch [flags] <id | --all>",
 		Short: "Show what happens in a task",
 		Long: `Watch shows a task from its beginning to its end, as attractor run shows a session, whichever workers it has. With --all it shows each change of
-the status of all tasks. It goes on when the connection was lost. The exit code is 0 when the task is done, and 1 otherwise.
+the status of all tasks. When the connection was lost it says so on standard error, and goes on. The exit code is 0 when the task is done, and 1 otherwise.
 
 With --json each line is an object: with event and n, the number of the record in the session's journal, or with status. An event without n is a
 piece of one that comes later. After a line with n and without more, --from N+1 goes on behind it.
@@ -44,6 +44,7 @@ piece of one that comes later. After a line with n and without more, --from N+1 
 				return cli.Usage(cmd, fmt.Errorf("--from must be at least 1, not %d", from))
 			}
 			ctx := cmd.Context()
+			f.changed = p.tellConnection
 			return f.connected(ctx, func(c *connection) error {
 				if all {
 					return taskError(p.watchAll(ctx, c, asJSON))
@@ -57,6 +58,15 @@ piece of one that comes later. After a line with n and without more, --from N+1 
 	cmd.Flags().Int64Var(&from, "from", 1, "begin with the record `n` of the session's journal")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print everything as lines of JSON")
 	return cmd
+}
+
+// tellConnection tells that the connection was lost, or that it is back.
+func (p *program) tellConnection(lost bool) {
+	if lost {
+		p.warn("the connection to the servers is lost; trying again until it is back, or until Ctrl-C")
+		return
+	}
+	p.warn("the connection to the servers is back")
 }
 
 // watchTask shows one task.
