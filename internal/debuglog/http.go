@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/attractor-go/attractor/internal/proxied"
 	"github.com/attractor-go/attractor/secret"
 )
 
@@ -24,7 +25,7 @@ func (l *Log) Client(m *secret.Masker) *http.Client {
 	return &http.Client{Transport: &transport{log: l, to: slog.New(l.handler), masker: m}}
 }
 
-// transport logs what passes through http.DefaultTransport.
+// transport logs what passes through the transport of clients without a log.
 type transport struct {
 	log    *Log
 	to     *slog.Logger
@@ -36,7 +37,7 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	x := &exchange{transport: t, began: time.Now(), attrs: append(callerAttrs(req.Context()),
 		slog.Int64("http", t.log.nextID()))}
 	x.request(req)
-	resp, err := http.DefaultTransport.RoundTrip(req)
+	resp, err := proxied.Transport().RoundTrip(req)
 	if err != nil {
 		x.line("http failed", slog.String("error", t.masker.String(err.Error())),
 			slog.Duration("duration", time.Since(x.began)))
@@ -50,9 +51,9 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// CloseIdleConnections closes those of http.DefaultTransport.
+// CloseIdleConnections closes those of the transport below.
 func (t *transport) CloseIdleConnections() {
-	if c, ok := http.DefaultTransport.(interface{ CloseIdleConnections() }); ok {
+	if c, ok := proxied.Transport().(interface{ CloseIdleConnections() }); ok {
 		c.CloseIdleConnections()
 	}
 }

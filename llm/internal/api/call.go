@@ -12,6 +12,7 @@ import (
 	"net/url"
 	"time"
 
+	"github.com/attractor-go/attractor/internal/proxied"
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/tracecontext"
 )
@@ -119,6 +120,7 @@ func (c *Call) send(w *watch) (*http.Response, error) {
 		return body, nil
 	}
 	client := *cmp.Or(c.Client, new(http.Client))
+	client.Transport = cmp.Or(client.Transport, proxied.Transport())
 	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	resp, err := client.Do(req)
 	if err != nil {

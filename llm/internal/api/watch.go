@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/attractor-go/attractor/internal/proxied"
 	"github.com/attractor-go/attractor/llm"
 )
 
@@ -92,7 +93,11 @@ func (w *watch) failure(err error, answered bool) *llm.Error {
 		e.Err = err
 		return e
 	}
-	e := w.call.fail(llm.ErrNetwork, "cannot reach %s: %v", safeURL(w.call.URL), err)
+	kind := llm.ErrNetwork
+	if refused, is := errors.AsType[*proxied.Refused](err); is && refused.Policy() {
+		kind = llm.ErrConfiguration
+	}
+	e := w.call.fail(kind, "cannot reach %s: %v", safeURL(w.call.URL), err)
 	if w.wrote.Load() {
 		e = w.call.fail(llm.ErrNetwork, "no valid response from %s: %v", safeURL(w.call.URL), err)
 	}
