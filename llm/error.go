@@ -15,7 +15,7 @@ var (
 	ErrInvalidRequest = errors.New("invalid_request") // the request is wrong (400, 422)
 	ErrRateLimit      = errors.New("rate_limit")      // too many requests or tokens (429)
 	ErrQuota          = errors.New("quota")           // the account's money or quota is used up
-	ErrServer         = errors.New("server")          // the provider failed (5xx)
+	ErrServer         = errors.New("server")          // the provider failed (5xx), or had a conflict (409)
 	ErrOverloaded     = errors.New("overloaded")      // the provider has no capacity (529, 503)
 	ErrContentFilter  = errors.New("content_filter")  // refused for its content
 	ErrContextLength  = errors.New("context_length")  // the conversation does not fit the model's window

@@ -85,13 +85,11 @@ func (c *Call) classify(status int, h http.Header, body []byte) *llm.Error {
 	if e.Kind == llm.ErrRateLimit && strings.Contains(strings.ToLower(e.Message), "request too large") {
 		e.Final = true // this request alone exceeds the limit per minute, so waiting does not help
 	}
-	switch h.Get("X-Should-Retry") {
-	case "false":
+	if status == http.StatusConflict && e.Kind == llm.ErrInvalidRequest { // a lock on the server, not a mistake
+		e.Kind = llm.ErrServer
+	}
+	if h.Get("X-Should-Retry") == "false" {
 		e.Final = true
-	case "true":
-		if status == http.StatusConflict { // a lock on the server, not a mistake in the request
-			e.Kind = llm.ErrServer
-		}
 	}
 	if e.Message == "" {
 		e.Message = c.describe(status, h, body)
