@@ -2,6 +2,7 @@ package search
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/attractor-go/attractor/env"
@@ -81,9 +82,13 @@ func (g *grepper) named(ctx context.Context, abs string) error {
 	})
 	searching.Wait()
 	for _, p := range o.problems {
-		return p.err
+		if !errors.Is(p.err, errPieces) {
+			return p.err
+		}
 	}
-	g.takeAll(&o, nil) // also what was found before the time was over
+	var unreadable problems
+	g.takeAll(&o, &unreadable) // also what was found before the time was over
+	g.result.Unreadable = unreadable.list()
 	return context.Cause(ctx)
 }
 

@@ -48,8 +48,8 @@ type Result struct {
 	// Stopped reports whether the search took longer than 30 s, so that there may be more in the files
 	// that were not searched, or not to their ends.
 	Stopped bool
-	// Unreadable names the first few files and directories that could not be read, with the
-	// reasons.
+	// Unreadable names the first few files and directories that could not be read, or of which a line
+	// is too long to be searched as a whole, with the reasons.
 	Unreadable []string
 }
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"unicode/utf8"
 
@@ -12,11 +13,15 @@ import (
 
 const (
 	firstChunk = 64 << 10 // fits into a processor's cache; longer lines and long context need more
-	maxChunk   = 1 << 20  // a longer line is searched in pieces of this size
+	maxChunk   = 4 << 20  // a longer line is searched in pieces of this size
 	binaryPeek = 8 << 10  // a NUL byte in so many bytes makes a file binary
 	maxLine    = 1000     // bytes of a line that are returned
 	leadIn     = 200      // bytes of a long line that are returned before the match
 )
+
+// errPieces says that a match which spans two pieces of a line may be missing.
+var errPieces = fmt.Errorf("a line is longer than %d MiB and was searched in pieces, so a match in it may be missing",
+	maxChunk>>20)
 
 // scanner searches one file after another and reuses its buffers.
 type scanner struct {
@@ -38,16 +43,17 @@ type scanner struct {
 }
 
 // scan searches one file, and reports whether it is a text file. It stops after Max+1 matches, so
-// that the caller can tell whether there are more than Max, and when the context ends.
-func (s *scanner) scan(ctx context.Context, r io.Reader) (FileMatches, bool, error) {
+// that the caller can tell whether there are more than Max, and when the context ends. With an error
+// for a text file, some of its matches may be missing.
+func (s *scanner) scan(ctx context.Context, r io.Reader) (found FileMatches, text bool, err error) {
 	s.ctx = ctx
 	s.found, s.line, s.at, s.shown, s.owed, s.again = FileMatches{}, 1, 0, 0, 0, false
 	if s.buf == nil {
 		s.buf = make([]byte, min(firstChunk, s.limit))
 	}
 	from, n := 0, 0 // buf[:from] was searched, buf[:n] is filled
+	var pieces error
 	for first := true; ; first = false {
-		var err error
 		n, err = s.fill(r, n)
 		if err != nil && !errors.Is(err, io.EOF) {
 			return FileMatches{}, false, err
@@ -72,7 +78,10 @@ func (s *scanner) scan(ctx context.Context, r io.Reader) (FileMatches, bool, err
 			}
 		}
 		if done := s.chunk(s.buf[:end], from); done || err != nil || ctx.Err() != nil {
-			return s.found, true, nil
+			return s.found, true, pieces
+		}
+		if s.buf[end-1] != '\n' && !s.again {
+			pieces = errPieces
 		}
 		n, from = s.keep(end, n)
 	}
