@@ -150,7 +150,7 @@ func (s *Setup) planOver() string {
 // listenForCompactions tells the model again that it is planning when a compaction may have
 // replaced the text that said so.
 func (s *Setup) listenForCompactions() {
-	if s.Gate == nil || !s.plans {
+	if s.Gate == nil {
 		return
 	}
 	s.onEvent(func(ev agent.Event) {

@@ -227,12 +227,20 @@ func TestN8_ModesSetModel(t *testing.T) {
 	}
 }
 
-// A compaction does not let the model forget that it plans.
+// A compaction does not let the model forget that it plans, also if nobody can be asked and the
+// session began in another mode.
 func TestN8_ModesAfterCompaction(t *testing.T) {
+	for _, began := range []permit.Mode{permit.ModePlan, permit.ModeFull} {
+		t.Run(string(began), func(t *testing.T) { planThroughCompaction(t, began) })
+	}
+}
+
+// planThroughCompaction plans in a session that began in a mode.
+func planThroughCompaction(t *testing.T, began permit.Mode) {
 	b := newBench(t, fakellm.Turn{Text: "one"}, fakellm.Turn{Text: "two"}, fakellm.Turn{Text: "three"},
 		fakellm.Turn{Text: "four"})
 	c := b.config()
-	c.Mode = permit.ModePlan
+	c.Mode = began
 	setup, err := prepare(t.Context(), c)
 	if err != nil {
 		t.Fatal(err)
@@ -249,6 +257,9 @@ func TestN8_ModesAfterCompaction(t *testing.T) {
 		}
 	}
 	submit()
+	if err := setup.SetMode(t.Context(), permit.ModePlan); err != nil {
+		t.Error(err)
+	}
 	submit()
 	if err := session.Compact(t.Context()); err != nil {
 		t.Error(err)
