@@ -206,6 +206,11 @@ func runTool(ctx context.Context, t terminal, registry *tool.Registry, e env.Env
 	print func(terminal, *tool.Outcome) error) error {
 	outcome := registry.Run(ctx, call, tool.Call{Env: e, Session: new(tool.Plain)}, allowed,
 		masked.Tools(secrets))
+	for i, part := range outcome.Model { // also of a call that was refused before the middleware
+		if text, is := part.(llm.Text); is {
+			outcome.Model[i] = llm.Text{Text: secrets.String(text.Text)}
+		}
+	}
 	if err := print(t, outcome); err != nil {
 		return fail(exitFailed, "%w", err)
 	}

@@ -79,6 +79,24 @@ func TestL7_TheCommandMasks(t *testing.T) {
 	}
 }
 
+// The error of a call that never ran is masked as a result is: names of files may have a secret.
+func TestL7_RefusalsOfAToolAreMasked(t *testing.T) {
+	const value = "canary-host-secret-7f3a9c"
+	h := newHome(t, unusedURL)
+	for _, name := range []string{value + "-a\u00a0b", value + "-a\u2003b"} {
+		if err := os.WriteFile(filepath.Join(h.dir, name), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cmd := h.command("tool", "read_file", `{"file_path":"`+value+"-a\u202fb"+`"}`)
+	cmd.Env = append(cmd.Env, "SERVICE_TOKEN="+value)
+	out := runCommand(t, cmd)
+	if out.code != exitFailed || !strings.Contains(out.stdout, "several entries of its directory look like it") ||
+		!strings.Contains(out.stdout, "[secret SERVICE_TOKEN]") || strings.Contains(out.stdout, value) {
+		t.Errorf("%+v", out)
+	}
+}
+
 func TestL7_PanicsAreMasked(t *testing.T) {
 	t.Setenv("SERVICE_TOKEN", "canary-host-secret-7f3a9c")
 	if got := plainStack("panic: canary-host-secret-7f3a9c\n"); got != "panic: [secret SERVICE_TOKEN]\n" {
