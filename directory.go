@@ -64,7 +64,7 @@ func (s *Setup) openProject(c *config) error {
 	}
 	if err := checkDir(c.Dir); err != nil {
 		if c.was != nil && !s.moved {
-			err = fmt.Errorf("%w, where the session worked before; --dir names another directory to go on in", err)
+			err = fmt.Errorf("%w, where the session worked before; name another directory to go on in (--dir)", err)
 		}
 		return err
 	}

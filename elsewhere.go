@@ -44,7 +44,7 @@ func (s *Setup) openElsewhere(ctx context.Context, c *config) (err error) {
 	case c.Env != nil:
 		return fail(ErrConfig, "the sandbox %s confines commands of this machine, and the session has an environment of its own: confine commands there", level)
 	default:
-		return fail(ErrConfig, "the sandbox %s confines commands of this machine, and the session's commands run behind %s; pass --sandbox off, and let the "+
+		return fail(ErrConfig, "the sandbox %s confines commands of this machine, and the session's commands run behind %s; turn it off (--sandbox off), and let the "+
 			"container or the other machine confine them", level, shquote.Shown(c.EnvCommand...))
 	}
 	f := &elsewhere{command: c.EnvCommand}

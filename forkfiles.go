@@ -46,7 +46,7 @@ func (s *Setup) writeFiles(ctx context.Context, c *config) (err error) {
 		return err
 	}
 	if points.Place.Elsewhere() {
-		return fail(ErrConfig, "the session works on another machine (%s), and a fork gets files only on this one; leave out --dir", points.Place)
+		return fail(ErrConfig, "the session works on another machine (%s), and a fork gets files only on this one; leave the directory out (--dir)", points.Place)
 	}
 	text, err := points.Write(ctx, c.Checkpoints, c.Turn, func() (env.Environment, func() error, error) {
 		if err := os.MkdirAll(c.Dir, 0o777); err != nil {

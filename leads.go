@@ -48,7 +48,7 @@ func (s *Setup) checkLeads(c *config) error {
 		return nil
 	}
 	return fail(ErrConfig, "cannot work in %s, where the session worked before: it leads to %s now, and led to %s then; "+
-		"--dir names the directory to go on in", texts.Shown(c.Dir), texts.Shown(now.To), texts.Shown(s.led.To))
+		"name the directory to go on in (--dir)", texts.Shown(c.Dir), texts.Shown(now.To), texts.Shown(s.led.To))
 }
 
 // noteLeads notes where the directory of the session leads, unless that is clear without a note.

@@ -151,10 +151,10 @@ func chooseLanguageServers(list []lsp.Server, chosen string) (found []lsp.Server
 // build files, and some run programs of the project. In a sandbox all may, because commands can do
 // that too.
 func (s *Setup) refuseLanguageServer(c *config, server *lsp.Server) string {
-	remedy, decide := "; let it run in a sandbox with --sandbox workspace, or pass --trust-project",
+	remedy, decide := "; let it run in a sandbox (--sandbox workspace), or trust the project (--trust-project)",
 		", or run: attractor trust"
 	if s.far != nil {
-		remedy, decide = "; pass --trust-project", ""
+		remedy, decide = "; trust the project (--trust-project)", ""
 	}
 	switch {
 	case s.boxed() || c.TrustProject:

@@ -112,7 +112,7 @@ func (s *Setup) awaitServers(ctx context.Context) error {
 	if len(starting) > 0 {
 		s.warnings.add("mcp_server",
 			fmt.Sprintf("after %s these MCP servers are still starting: %s. Their tools join the "+
-				"session when they are ready; --mcp-wait waits longer, or not at all", s.mcpWait,
+				"session when they are ready; a longer wait (--mcp-wait) has them from the beginning, and 0 waits for none", s.mcpWait,
 				texts.SomeNames(starting)))
 	}
 	return nil

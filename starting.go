@@ -55,7 +55,7 @@ func (s *Setup) tellExposed(why string) {
 	}
 	s.toldExposed.Do(func() {
 		s.warnings.add("exposed", "edits ask here, and nobody is there to answer, because an edit changes a file, and "+why+
-			". A rule allows them: --allow-tool 'Edit(./**)'")
+			". A rule such as Edit(./**) allows them (--allow-tool)")
 	})
 }
 

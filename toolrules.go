@@ -35,7 +35,7 @@ func (c *config) checkToolRules() error {
 	given := slices.Concat(c.Allow, c.Deny)
 	if i := slices.IndexFunc(given, rules.IsList); i >= 0 {
 		return fail(ErrConfig, "%s looks like a list of rules: "+oneByOne+
-			"; a single rule that looks like one belongs in a file for --rules", texts.Shown(given[i]))
+			"; a single rule that looks like one belongs in a file of rules (--rules)", texts.Shown(given[i]))
 	}
 	if _, err := rules.Load(rules.Dirs{Work: "/", Home: "/"}, c.toolRules()...); err != nil {
 		if strings.Contains(strings.Join(given, ""), ",") {

@@ -53,11 +53,11 @@ func (s *Setup) openWebSearch(c *config) error {
 		return nil
 	}
 	if err := s.searchless(s.chosen); err != nil {
-		return fail(ErrConfig, "%w; leave --web-search out, or choose another model", err)
+		return fail(ErrConfig, "%w; leave the search out (--web-search), or choose another model", err)
 	}
 	if level := cmp.Or(c.Sandbox.Level, sandbox.Off); !c.elsewhere() && level != sandbox.Off && !c.Sandbox.Network {
 		return fail(ErrConfig, "a search of the web can reach any host, and the sandbox (level %s) has not the "+
-			"whole network: give it that with --network, or leave --web-search out", level)
+			"whole network: give it that (--network), or leave the search out (--web-search)", level)
 	}
 	s.Options.Profile = WithWebSearch(s.Options.Profile)
 	return nil

@@ -172,7 +172,7 @@ func TestV7_SearchIsRefused(t *testing.T) {
 		"provider": {func(c *config) {
 			c.Getenv = variables("DEEPSEEK_API_KEY", "k", "DEEPSEEK_BASE_URL", b.url)
 		}, "no search of the web that deepseek runs for its models is known; there is one of anthropic, openai, gemini; " +
-			"leave --web-search out"},
+			"leave the search out (--web-search)"},
 		"router": {func(c *config) {
 			c.Getenv = variables("OPENROUTER_API_KEY", "k")
 			c.chosen.model = ptr("anthropic/claude-sonnet-4.5")
@@ -191,10 +191,10 @@ func TestV7_SearchIsRefused(t *testing.T) {
 			c.chosen.model, c.Models = ptr("m"), []llm.Model{{ID: "m", Provider: "deepseek", WebSearch: 0.01}}
 		}, "no search of the web that deepseek runs"},
 		"sandbox": {func(c *config) { c.Sandbox.Level = sandbox.Workspace },
-			"the sandbox (level workspace) has not the whole network: give it that with --network"},
+			"the sandbox (level workspace) has not the whole network: give it that (--network)"},
 		"hosts": {func(c *config) {
 			c.Sandbox.Level, c.Sandbox.AllowHosts = sandbox.Workspace, []string{"go.dev"}
-		}, "give it that with --network"},
+		}, "give it that (--network)"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := b.searching()

@@ -123,7 +123,7 @@ func (p *Points) TreeAt(turn int) (env.Hash, error) {
 	}
 	if root == env.NoFile {
 		return "", fault.Errorf(fault.ErrConfig,
-			"no tree was recorded in the session %s at turn %d or after it, so its files are not known: nothing was changed, or it ran with --no-checkpoints",
+			"no tree was recorded in the session %s at turn %d or after it, so its files are not known: nothing was changed, or it ran without checkpoints (--no-checkpoints)",
 			sessions.ShortID(p.Session), turn)
 	}
 	return root, nil

@@ -147,7 +147,7 @@ func TestO4_NothingRecorded(t *testing.T) {
 	p.say("redo", nil)
 	p.reply(1, "")
 	for line := range int64(3) {
-		p.reply(line+2, "not recorded (--no-checkpoints,")
+		p.reply(line+2, "without checkpoints (--no-checkpoints),")
 	}
 	p.close()
 	p.end(0)

@@ -66,7 +66,7 @@ func TestO8_RunInAWorktree(t *testing.T) {
 		t.Errorf("decisions: %v", d)
 	}
 	out := h.run(exitUsage, "run", "--yes", "--resume", h.sessions()[0].ID, "go on")
-	if !strings.Contains(out.stderr, "--dir names another directory") {
+	if !strings.Contains(out.stderr, "name another directory to go on in (--dir)") {
 		t.Errorf("resumed without its directory: %s", out.stderr)
 	}
 	h.url, _ = serve(t, nil, say("", use("shell", map[string]any{"command": "ls"})), fakellm.Turn{Text: "done"})
