@@ -573,7 +573,8 @@ func TestU19_EditsOfWhatHooksWillRunAsk(t *testing.T) {
 // read, print, tell or format.
 func TestU19_EditsThatHooksMayRunAsk(t *testing.T) {
 	for command, asks := range map[string]bool{"make lint": true, "npx prettier --write x": true, "mocha": true,
-		"node tools/x.js": true, "python3 -c 'import json'": true, "sh THERE/hooks/runs.sh": true, "sh tools/y.sh": true,
+		"node tools/x.js": true, "python3 -c 'import json'": true, "sh THERE/hooks/runs.sh": true, "sh tools/y.sh": true, "bun THERE/hooks/guard.sh": true,
+		"Rscript THERE/hooks/guard.sh":        true,
 		"find . -name '*.hook' -exec sh {} +": true, "ls hooks | while read f; do sh hooks/$f; done": true,
 		"cat list | sh": true, "cat list | xargs sh": true, "$(cat list)": true, "PATH=.:$PATH cat": true,
 		"cd \"$(cat where)\" && ./check": true, "CDPATH=.; cd sub": true, "f() { ./x; }; f": true, "sed -n 1e'make' x": true,

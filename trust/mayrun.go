@@ -66,7 +66,8 @@ func runsNoFile(c *shell.Command, outside func(file string) bool) bool {
 	}
 	name := filepath.Base(program)
 	switch {
-	case interpreted(name):
+	case isShellProgram(name), slices.Contains([]string{"python", "python3", "node", "ruby", "perl"}, name):
+		// others, such as deno, bun and Rscript, begin with files of the directory in which they start
 		return c.Wraps && c.Unclear == "" || len(c.Words) > 1 && outside(c.Words[1])
 	case runsFiles(name):
 		return false
