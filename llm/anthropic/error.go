@@ -1,9 +1,6 @@
 package anthropic
 
-import (
-	"github.com/attractor-go/attractor/llm"
-	"github.com/attractor-go/attractor/llm/internal/api"
-)
+import "github.com/attractor-go/attractor/llm/internal/api"
 
 // decodeError decodes {"type":"error","error":{"type":"...","message":"..."},"request_id":"..."},
 // the form of error bodies and of error events. The type decides the kind, whatever the status,
@@ -11,18 +8,6 @@ import (
 // long a prompt or no credit, so package api also looks for known phrases in the message.
 func decodeError(body []byte) api.Failure {
 	f := api.DecodeError(body)
-	f.Kind = map[string]error{
-		"invalid_request_error": llm.ErrInvalidRequest,
-		"authentication_error":  llm.ErrAuthentication,
-		"billing_error":         llm.ErrQuota,
-		"permission_error":      llm.ErrAccessDenied,
-		"not_found_error":       llm.ErrNotFound,
-		"request_too_large":     llm.ErrContextLength,
-		"rate_limit_error":      llm.ErrRateLimit,
-		"timeout_error":         llm.ErrTimeout,
-		"overloaded_error":      llm.ErrOverloaded,
-		"api_error":             llm.ErrServer,
-		"internal_error":        llm.ErrServer,
-	}[f.Code]
+	f.Kind = api.CodeKind(f.Code)
 	return f
 }

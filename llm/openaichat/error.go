@@ -47,7 +47,7 @@ const maxNesting = 8
 // decodeError implements [api.Call].Decode for this format.
 func decodeError(body []byte) api.Failure {
 	f := readError(body, maxNesting)
-	f.Kind = errorKind(f.Code)
+	f.Kind = api.CodeKind(f.Code)
 	// These two kinds occur with every status from 400 and from 500 on, so the status and the
 	// message are more precise.
 	general := map[error]int{llm.ErrInvalidRequest: 400, llm.ErrServer: 500}[f.Kind]
@@ -134,37 +134,4 @@ func errorStatus(n int) int {
 		return n
 	}
 	return 0
-}
-
-// errorKind returns the kind of a code or type that names one clearly. For others it returns nil,
-// and the status decides.
-func errorKind(code string) error {
-	switch strings.ToLower(code) {
-	case "invalid_request_error", "invalid_request", "bad_request", "badrequesterror", "tool_use_failed":
-		return llm.ErrInvalidRequest
-	case "invalid_api_key", "authentication_error", "unauthorized", "invalid_authentication_error":
-		return llm.ErrAuthentication
-	case "permission_error", "permission_denied", "permissiondeniederror":
-		return llm.ErrAccessDenied
-	case "insufficient_quota", "exceeded_current_quota_error", "billing_hard_limit_reached", "insufficient_balance",
-		"billing_error":
-		return llm.ErrQuota
-	case "model_not_found", "not_found_error", "notfounderror":
-		return llm.ErrNotFound
-	case "rate_limit_exceeded", "rate_limit_error", "rate_limit_reached_error", "ratelimiterror", "too_many_requests":
-		return llm.ErrRateLimit
-	case "context_length_exceeded", "exceed_context_size_error", "context_window_exceeded",
-		"model_context_window_exceeded",
-		"request_too_large":
-		return llm.ErrContextLength
-	case "content_filter", "content_policy_violation", "moderation_error", "data_inspection_failed":
-		return llm.ErrContentFilter
-	case "overloaded_error", "overloaded", "engine_overloaded_error", "service_unavailable", "serviceunavailableerror":
-		return llm.ErrOverloaded
-	case "timeout_error", "timeout":
-		return llm.ErrTimeout
-	case "server_error", "api_error", "internal_error", "internal_server_error", "internalservererror":
-		return llm.ErrServer
-	}
-	return nil
 }
