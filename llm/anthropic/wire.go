@@ -1,7 +1,6 @@
 package anthropic
 
 import (
-	"cmp"
 	"encoding/json"
 
 	"github.com/attractor-go/attractor/llm"
@@ -80,13 +79,11 @@ type wireStop struct {
 }
 
 func finishReason(stop string) llm.FinishReason {
-	return cmp.Or(map[string]llm.FinishReason{
-		"end_turn":                      llm.FinishStop,
-		"stop_sequence":                 llm.FinishStop,
-		"max_tokens":                    llm.FinishLength,
-		"model_context_window_exceeded": llm.FinishContextLength,
-		"pause_turn":                    llm.FinishPause,
-		"tool_use":                      llm.FinishToolCalls,
-		"refusal":                       llm.FinishContentFilter,
-	}[stop], api.FinishReason(stop, false))
+	switch stop {
+	case "pause_turn":
+		return llm.FinishPause
+	case "tool_use":
+		return llm.FinishToolCalls
+	}
+	return api.FinishReason(stop, false)
 }

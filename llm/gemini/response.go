@@ -146,7 +146,7 @@ func (d *decoder) close() error {
 	}
 	d.end()
 	d.addSources()
-	d.Response.Finish.Reason = finishReason(reason, d.calls > 0)
+	d.Response.Finish.Reason = api.FinishReason(reason, d.calls > 0)
 	return nil
 }
 

@@ -43,7 +43,9 @@ func think(req *llm.Request) (thinking, error) {
 		levels = []string{"low", "medium", "high"} // the levels that we can assume
 	}
 	if len(levels) > 0 {
-		t.config = levelConfig(effort, levels)
+		// thinking cannot be disabled, and high is the highest; the API judges unknown efforts
+		level, _ := (&llm.Model{Efforts: levels}).FitEffort(effort)
+		t.config = thinkingConfig(effort, `"thinkingLevel":`+api.Quote(strings.ToUpper(level)))
 		return t, nil
 	}
 	if req.Facts == nil && !strings.Contains(req.Model, "2.5") { // models up to 2.0 do not think
@@ -59,22 +61,6 @@ func think(req *llm.Request) (thinking, error) {
 	}
 	t.config, t.maxTokens = budgetConfig(effort, budget, t.maxTokens, limit)
 	return t, nil
-}
-
-// levelConfig sets the level or, if the model does not have it, the next lower one that it has:
-// thinking cannot be disabled, and high is the highest. Unknown efforts are sent as they are, for
-// the API to judge.
-func levelConfig(effort string, levels []string) string {
-	level, rank := effort, slices.Index(efforts, effort)
-	if rank >= 0 && !slices.Contains(levels, effort) {
-		level = levels[0]
-		for _, l := range levels {
-			if slices.Index(efforts, l) <= rank {
-				level = l
-			}
-		}
-	}
-	return thinkingConfig(effort, `"thinkingLevel":`+api.Quote(strings.ToUpper(level)))
 }
 
 // thinkingConfig returns the JSON of that object with a member. Thoughts are requested unless the

@@ -2,7 +2,6 @@ package gemini
 
 import (
 	"encoding/json"
-	"strings"
 
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/llm/internal/api"
@@ -93,25 +92,6 @@ func (u *wireUsage) use(v wireUsage) {
 func (u *wireUsage) total() llm.Usage {
 	return llm.Usage{Input: int(u.Prompt + u.ToolUse), CacheRead: int(min(u.Cached, u.Prompt)),
 		Output: int(u.Candidates + u.Thoughts), Reasoning: int(u.Thoughts)}
-}
-
-// finishReason converts a reason to stop. calls reports whether the response has calls, for which
-// the API has no reason of its own.
-func finishReason(reason string, calls bool) llm.FinishReason {
-	switch strings.ToUpper(reason) {
-	case "STOP":
-		if calls {
-			return llm.FinishToolCalls
-		}
-		return llm.FinishStop
-	case "MAX_TOKENS":
-		return llm.FinishLength
-	case "SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "MODEL_ARMOR",
-		// LANGUAGE: one that the model may not use
-		"IMAGE_SAFETY", "IMAGE_PROHIBITED_CONTENT", "IMAGE_RECITATION", "LANGUAGE":
-		return llm.FinishContentFilter
-	}
-	return llm.FinishOther // OTHER, TOO_MANY_TOOL_CALLS, NO_IMAGE, and reasons added later
 }
 
 // failedReason returns the kind of error that a finish reason stands for, or nil. A malformed call,

@@ -6,8 +6,8 @@ import (
 	"github.com/attractor-go/attractor/llm"
 )
 
-// FinishReason converts the reason of a server in the words of Chat Completions, which also gateways
-// of other formats use. calls reports whether the response has calls, for which some servers have no
+// FinishReason converts the reason of a server in the words of any format, because gateways use
+// those of others. calls reports whether the response has calls, for which some servers have no
 // reason of their own. A reason that nobody knows is [llm.FinishOther].
 func FinishReason(raw string, calls bool) llm.FinishReason {
 	switch strings.ToLower(raw) {
@@ -22,7 +22,9 @@ func FinishReason(raw string, calls bool) llm.FinishReason {
 		return llm.FinishLength
 	case "model_length", "model_context_window_exceeded": // the first one is Mistral's
 		return llm.FinishContextLength
-	case "content_filter", "refusal", "safety", "sensitive", "recitation", "blocklist", "prohibited_content":
+	case "content_filter", "refusal", "safety", "sensitive", "recitation", "blocklist", "prohibited_content",
+		// Gemini's; language is one that the model may not use
+		"spii", "model_armor", "image_safety", "image_prohibited_content", "image_recitation", "language":
 		return llm.FinishContentFilter
 	}
 	return llm.FinishOther
