@@ -2,10 +2,9 @@ package api
 
 import (
 	"encoding/json"
-	"strconv"
+	"regexp"
 	"strings"
-	"unicode/utf16"
-	"unicode/utf8"
+	"sync"
 )
 
 // AppendArgs appends a call's arguments as the model wrote them, for APIs that accept only an
@@ -27,37 +26,21 @@ func AppendArgs(b []byte, args string) []byte {
 	return append(AppendString(b, args), '}')
 }
 
+// escape matches an escape sequence of JSON, both halves of a surrogate pair as one.
+var escape = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`\\(?:u[dD][89abAB]..\\u[dD][c-fC-F]..|u....|.)`)
+})
+
 // pairSurrogates returns a valid JSON text in which each escape of half a surrogate pair is one of
 // U+FFFD. Models write such halves, and servers refuse every request that has one.
 func pairSurrogates(text string) string {
-	var b strings.Builder
-	kept := 0 // how much of text b has
-	for at := 0; at < len(text); {
-		switch {
-		case text[at] != '\\':
-			at++
-		case !utf16.IsSurrogate(unescaped(text[at:])):
-			at += len(`\n`) // the digits of \u are ordinary characters
-		case utf16.DecodeRune(unescaped(text[at:]), unescaped(text[at+len(`\ud83d`):])) != utf8.RuneError:
-			at += len(`\ud83d\ude00`)
-		default:
-			b.WriteString(text[kept:at] + `\ufffd`)
-			at += len(`\ud83d`)
-			kept = at
+	if !strings.Contains(text, `\ud`) && !strings.Contains(text, `\uD`) {
+		return text
+	}
+	return escape().ReplaceAllStringFunc(text, func(sequence string) string {
+		if half := strings.ToLower(sequence); len(half) == len(`\ud83d`) && half >= `\ud800` && half <= `\udfff` {
+			return `\ufffd`
 		}
-	}
-	b.WriteString(text[kept:])
-	return b.String()
-}
-
-// unescaped returns the UTF-16 code unit whose \u escape a text begins with, or -1.
-func unescaped(text string) rune {
-	if len(text) < len(`\ud83d`) || text[:len(`\u`)] != `\u` {
-		return -1
-	}
-	unit, err := strconv.ParseUint(text[len(`\u`):len(`\ud83d`)], 16, 16)
-	if err != nil {
-		return -1
-	}
-	return rune(unit)
+		return sequence
+	})
 }
