@@ -95,34 +95,3 @@ func TestLogWithoutALogger(t *testing.T) {
 		t.Errorf("%v, %q", err, b.String())
 	}
 }
-
-func TestCost(t *testing.T) {
-	type bill struct {
-		model string
-		usd   float64
-		known bool
-	}
-	var bills []bill
-	prices := func(_, model string) (llm.Model, bool) {
-		return llm.Model{Prices: []llm.Price{{Input: 1e6, Output: 1e6}}}, model == "m-1"
-	}
-	answer := llmtest.Respond(llm.Response{Usage: llm.Usage{Input: 2, Output: 1}})
-	p := llmtest.NewProvider("p", answer, answer, llmtest.Error(llm.Errorf(llm.ErrServer, "down")))
-	client := llm.Client{Providers: []llm.Provider{p}, Models: prices,
-		Middleware: []llm.Middleware{llm.Cost(func(req *llm.Request, resp *llm.Response, usd float64, known bool) {
-			if resp.Usage.Input != 2 {
-				t.Errorf("usage %+v", resp.Usage)
-			}
-			bills = append(bills, bill{req.Model, usd, known})
-		})}}
-	for _, model := range []string{"m-1", "m-2", "m-1"} {
-		req := ask("hi")
-		req.Model = model
-		if _, err := client.Complete(t.Context(), req); err != nil && llm.KindOf(err) != "server" {
-			t.Fatal(err)
-		}
-	}
-	if diff := cmp.Diff([]bill{{"m-1", 3, true}, {"m-2", 0, false}}, bills, cmp.AllowUnexported(bill{})); diff != "" {
-		t.Error(diff)
-	}
-}
