@@ -35,7 +35,7 @@ func FuzzAnswer(f *testing.F) {
 		f.Add([]byte(s + "\n" + s + "\n" + stop))
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
-		d := newDecoder("gemini", &llm.Request{Model: "m"}, new(callNames), nil)
+		d := newDecoder("gemini", &llm.Request{Model: "m"}, nil)
 		_, err := providertest.Contract(t, func(yield func(llm.StreamEvent, error) bool) {
 			for _, chunk := range bytes.Split(b, []byte("\n")) {
 				_, err := d.Step(chunk)
@@ -71,7 +71,7 @@ func BenchmarkChunk(b *testing.B) {
 			var d *decoder
 			for i := 0; b.Loop(); i++ {
 				if i%20000 == 0 { // a response of 20,000 chunks
-					d = newDecoder("gemini", &llm.Request{Model: "m"}, new(callNames), nil)
+					d = newDecoder("gemini", &llm.Request{Model: "m"}, nil)
 				}
 				if _, err := d.Step(data); err != nil {
 					b.Fatal(err)

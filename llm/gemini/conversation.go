@@ -2,7 +2,6 @@ package gemini
 
 import (
 	"encoding/json"
-	"sync"
 
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/llm/internal/api"
@@ -24,29 +23,8 @@ type conversation struct {
 	calls     int
 	responses bool
 
-	names *callNames
-}
-
-// callNames maps the ids of a conversation's calls to their functions, because a response must
-// repeat the name, and because the ids that we make up must be new. The memo adds to it while
-// decoders of earlier requests read it.
-type callNames struct {
-	mu   sync.Mutex
-	byID map[string]string
-}
-
-func (n *callNames) set(id, name string) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	n.byID[id] = name
-}
-
-// get returns a call's function; ok is false for an unknown call.
-func (n *callNames) get(id string) (name string, ok bool) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	name, ok = n.byID[id]
-	return name, ok
+	// names has the functions of calls by their ids, because a response must repeat the name.
+	names map[string]string
 }
 
 const (
@@ -163,7 +141,7 @@ func (c *conversation) addCall(call llm.ToolCall, signature string) {
 		signature = noSignature
 	}
 	c.calls++
-	c.names.set(call.ID, name)
+	c.names[call.ID] = name
 	b := append(c.contents, `{"functionCall":{`...)
 	b = appendID(b, call.ID)
 	b = api.AppendMember(b, `"name":`, name)

@@ -26,11 +26,7 @@ func provider(t testing.TB, o Options) *Provider {
 }
 
 func encodingOf(p *Provider) providertest.Encoding {
-	encode := func(req *llm.Request) ([][]byte, error) {
-		body, _, err := p.encode(req)
-		return body, err
-	}
-	return providertest.Encoding{Encode: encode, End: `],"generationConfig"`, Open: "]}"}
+	return providertest.Encoding{Encode: p.encode, End: `],"generationConfig"`, Open: "]}"}
 }
 
 func TestPrefix(t *testing.T) {

@@ -116,13 +116,8 @@ func (p *Provider) Name() string { return p.call.Provider }
 func (p *Provider) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.StreamEvent, error] {
 	call := p.call
 	call.URL = p.endpoint(req.Model)
-	var names *callNames
-	x := &api.Exchange{Call: call, Request: req,
-		Encode: func(req *llm.Request) (body [][]byte, err error) {
-			body, names, err = p.encode(req)
-			return body, err
-		},
-		Decoder: func(r *api.Response) api.Decoder { return newDecoder(p.Name(), req, names, r.RateLimit) }}
+	x := &api.Exchange{Call: call, Request: req, Encode: p.encode,
+		Decoder: func(r *api.Response) api.Decoder { return newDecoder(p.Name(), req, r.RateLimit) }}
 	return x.Stream(ctx)
 }
 

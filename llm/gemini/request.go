@@ -9,12 +9,11 @@ import (
 
 // encode returns the body of a request, in pieces: the head, the contents, and what may differ
 // between requests, in this order, so that a conversation's requests begin with the same bytes. The
-// contents belong to the memo and are not copied. It also returns the names of the conversation's
-// calls.
-func (p *Provider) encode(req *llm.Request) ([][]byte, *callNames, error) {
+// contents belong to the memo and are not copied.
+func (p *Provider) encode(req *llm.Request) ([][]byte, error) {
 	o, err := parseOptions(p.body, req.Options[p.Name()])
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	model := familyOf(req.Model)
 	// models before Gemini 3 refuse it beside functions, and the choice of none is about functions
@@ -22,11 +21,11 @@ func (p *Provider) encode(req *llm.Request) ([][]byte, *callNames, error) {
 	req = api.DropHosted(req, !p.noWebSearch && model != gemini2 && req.ToolChoice.Mode != llm.ToolNone)
 	params, err := encodeParams(req, o)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	tools, err := encodeTools(api.Offered(req.Tools))
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	searches := api.SearchesWeb(req)
 	key := p.Name() + "\x00" + string('0'+rune(model)) // what a conversation's encoding depends on
@@ -35,12 +34,12 @@ func (p *Provider) encode(req *llm.Request) ([][]byte, *callNames, error) {
 	}
 	c, err := api.Encoded(req, key, func() *conversation {
 		return &conversation{provider: p.Name(), model: model, searches: searches,
-			names: &callNames{byID: map[string]string{}}}
+			names: map[string]string{}}
 	}, (*conversation).add)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	return c.body(tools, params, o.cached), c.names, nil
+	return c.body(tools, params, o.cached), nil
 }
 
 // body returns the pieces of a request's body. It omits the system prompt and the tools if the

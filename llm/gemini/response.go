@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/attractor-go/attractor/llm"
@@ -15,8 +16,7 @@ import (
 // finish reason need not be the last.
 type decoder struct {
 	api.Events
-	sent    int // how many messages the request had
-	names   *callNames
+	sent    []llm.Message // of the request
 	usage   wireUsage
 	blocks  []*block
 	content bool // there was a part, even an empty one
@@ -26,8 +26,8 @@ type decoder struct {
 	message string // the API's explanation of the finish reason
 }
 
-func newDecoder(provider string, req *llm.Request, names *callNames, limit *llm.RateLimit) *decoder {
-	return &decoder{Events: api.NewEvents(provider, req.Model, limit), sent: len(req.Messages), names: names,
+func newDecoder(provider string, req *llm.Request, limit *llm.RateLimit) *decoder {
+	return &decoder{Events: api.NewEvents(provider, req.Model, limit), sent: req.Messages,
 		own: map[string][]*block{}, search: searchState{asked: map[string]string{}}}
 }
 
@@ -165,7 +165,7 @@ func (d *decoder) Finish() llm.StreamEvent {
 // that, from its place in the conversation. The same response always gets the same ids, and they
 // are unique in the conversation.
 func (d *decoder) callID() string {
-	from := cmp.Or(d.Response.ID, strconv.Itoa(d.sent))
+	from := cmp.Or(d.Response.ID, strconv.Itoa(len(d.sent)))
 	for n := d.calls; ; n++ {
 		if id := fmt.Sprintf("call_%s_%d", from, n); !d.taken(id) {
 			return id
@@ -174,6 +174,7 @@ func (d *decoder) callID() string {
 }
 
 func (d *decoder) taken(id string) bool {
-	_, used := d.names.get(id)
-	return used || len(d.own[id]) > 0
+	return len(d.own[id]) > 0 || slices.ContainsFunc(d.sent, func(m llm.Message) bool {
+		return slices.ContainsFunc(m.Parts.ToolCalls(), func(call llm.ToolCall) bool { return call.ID == id })
+	})
 }

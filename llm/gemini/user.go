@@ -72,7 +72,7 @@ func (c *conversation) addResponse(r llm.ToolResult) (rest []llm.Media, err erro
 		}
 	}
 	name := callName(r.Name)
-	if called, ok := c.names.get(r.CallID); ok {
+	if called, ok := c.names[r.CallID]; ok {
 		name = called
 	}
 	c.part(wireUser)

@@ -21,7 +21,7 @@ func TestV7_EndlessQueries(t *testing.T) {
 		"call": `"content":{"parts":[{"toolCall":{"id":"1","toolType":"GOOGLE_SEARCH_WEB","args":{"queries":` + list +
 			`}}},{"toolResponse":{"id":"1","toolType":"GOOGLE_SEARCH_WEB"}},{"text":"a"}]}`,
 	} {
-		d := newDecoder(defaultName, &llm.Request{Model: "gemini-3-pro"}, &callNames{}, nil)
+		d := newDecoder(defaultName, &llm.Request{Model: "gemini-3-pro"}, nil)
 		if err := d.Whole([]byte(`{"candidates":[{"finishReason":"STOP",` + candidate + `}]}`)); err != nil {
 			t.Fatal(err)
 		}
@@ -64,7 +64,7 @@ func TestV7_InvocationsGoBackWhole(t *testing.T) {
 		if tt.tools {
 			req.Tools = []llm.ToolDefinition{{Name: llm.HostedWebSearch, Hosted: llm.HostedWebSearch}}
 		}
-		pieces, _, err := p.encode(req)
+		pieces, err := p.encode(req)
 		if err != nil {
 			t.Fatal(err)
 		}
