@@ -115,34 +115,25 @@ func (p *twoFormats) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm
 
 // FormatsWithTools implements [llm.Formatter].
 func (p *twoFormats) FormatsWithTools(model string) bool {
-	return formatsWithTools(p.of(model), model)
+	return able(p.of(model), func(f llm.Formatter) bool { return f.FormatsWithTools(model) })
 }
 
 // FixesEffort implements [llm.EffortFixer]. A model of which nothing is known may be Anthropic's.
 func (p *twoFormats) FixesEffort(facts *llm.Model) bool {
-	if facts == nil {
-		return fixesEffort(p.claude, facts)
+	maker := p.claude
+	if facts != nil {
+		maker = p.of(facts.ID)
 	}
-	return fixesEffort(p.of(facts.ID), facts)
+	return able(maker, func(f llm.EffortFixer) bool { return f.FixesEffort(facts) })
 }
 
 // RenewsCache implements [llm.CacheRenewer].
-func (p *twoFormats) RenewsCache(req *llm.Request) bool { return renewsCache(p.of(req.Model), req) }
-
-// formatsWithTools calls the provider's [llm.Formatter], if it is one.
-func formatsWithTools(p llm.Provider, model string) bool {
-	f, ok := p.(llm.Formatter)
-	return ok && f.FormatsWithTools(model)
+func (p *twoFormats) RenewsCache(req *llm.Request) bool {
+	return able(p.of(req.Model), func(r llm.CacheRenewer) bool { return r.RenewsCache(req) })
 }
 
-// fixesEffort calls the provider's [llm.EffortFixer], if it is one.
-func fixesEffort(p llm.Provider, facts *llm.Model) bool {
-	f, ok := p.(llm.EffortFixer)
-	return ok && f.FixesEffort(facts)
-}
-
-// renewsCache calls the provider's [llm.CacheRenewer], if it is one.
-func renewsCache(p llm.Provider, req *llm.Request) bool {
-	r, ok := p.(llm.CacheRenewer)
-	return ok && r.RenewsCache(req)
+// able asks a provider about something that it may implement.
+func able[T any](p llm.Provider, ask func(T) bool) bool {
+	t, ok := p.(T)
+	return ok && ask(t)
 }

@@ -135,11 +135,15 @@ func (r *renewing) with(ctx context.Context, refused llm.Provider) (llm.Provider
 
 // FormatsWithTools implements [llm.Formatter].
 func (r *renewing) FormatsWithTools(model string) bool {
-	return formatsWithTools(r.Provider, model)
+	return able(r.Provider, func(f llm.Formatter) bool { return f.FormatsWithTools(model) })
 }
 
 // FixesEffort implements [llm.EffortFixer].
-func (r *renewing) FixesEffort(facts *llm.Model) bool { return fixesEffort(r.Provider, facts) }
+func (r *renewing) FixesEffort(facts *llm.Model) bool {
+	return able(r.Provider, func(f llm.EffortFixer) bool { return f.FixesEffort(facts) })
+}
 
 // RenewsCache implements [llm.CacheRenewer].
-func (r *renewing) RenewsCache(req *llm.Request) bool { return renewsCache(r.Provider, req) }
+func (r *renewing) RenewsCache(req *llm.Request) bool {
+	return able(r.Provider, func(c llm.CacheRenewer) bool { return c.RenewsCache(req) })
+}
