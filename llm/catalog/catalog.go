@@ -26,35 +26,31 @@ var builtin embed.FS
 type Catalog struct{ providers []*list }
 
 // list holds the models of a provider, the newest or the usual one first. Those of the library are
-// read at their first use: most programs use one provider.
+// decoded at their first use: most programs use one provider.
 type list struct {
 	provider string
 	once     sync.Once
-	models   []*entry
+	models   []llm.Model
 }
 
-// entry holds a model. The models of the library are decoded at their first use.
-type entry struct {
-	id    string
-	text  string // the JSON of a model that is not decoded yet, without escape sequences
-	once  sync.Once
-	model llm.Model
-}
+// New returns the catalog that comes with the library. All of them share its models.
+func New() *Catalog { return &Catalog{lists()} }
 
-// New returns the catalog that comes with the library.
-func New() *Catalog {
-	c := new(Catalog)
-	for _, name := range []string{"anthropic", "openai", "gemini"} { // before the hosts of their models
-		c.providers = append(c.providers, &list{provider: name})
-	}
+// lists returns the lists of the library. Vendors come before the hosts of their models.
+var lists = sync.OnceValue(func() []*list {
+	names := []string{"anthropic", "openai", "gemini"}
 	files, _ := builtin.ReadDir("models") // cannot fail: a test reads them all
 	for _, f := range files {
-		if name := strings.TrimSuffix(f.Name(), ".json"); c.of(name) == nil {
-			c.providers = append(c.providers, &list{provider: name})
+		if name := strings.TrimSuffix(f.Name(), ".json"); !slices.Contains(names, name) {
+			names = append(names, name)
 		}
 	}
-	return c
-}
+	all := make([]*list, len(names))
+	for i, name := range names {
+		all[i] = &list{provider: name}
+	}
+	return all
+})
 
 // of returns the list of a provider, or nil.
 func (c *Catalog) of(provider string) *list {
@@ -64,41 +60,19 @@ func (c *Catalog) of(provider string) *list {
 	return nil
 }
 
-// all returns the models of the list. Their text has a model in each line, which begins with the
-// id.
-func (l *list) all() []*entry {
+// all returns the models of the list. The caller must not change them.
+func (l *list) all() []llm.Model {
 	l.once.Do(func() {
 		if l.models != nil {
 			return
 		}
-		text, _ := builtin.ReadFile("models/" + l.provider + ".json") // cannot fail, like ReadDir
-		for line := range strings.Lines(string(text)) {
-			if rest, ok := strings.CutPrefix(line, `  {"id": "`); ok { // else it is a bracket of the array
-				id, _, _ := strings.Cut(rest, `"`)
-				l.models = append(l.models, &entry{id: id, text: strings.TrimRight(line, ",\n")})
-			}
+		text, _ := builtin.ReadFile("models/" + l.provider + ".json") // cannot fail: a test reads them all
+		_ = json.Unmarshal(text, &l.models)
+		for i := range l.models {
+			l.models[i].WebSearch = SearchPrice(l.provider, l.models[i].ID)
 		}
 	})
 	return l.models
-}
-
-// get returns the model. The caller must not change it.
-func (e *entry) get() *llm.Model {
-	e.once.Do(func() {
-		if e.text != "" {
-			_ = json.Unmarshal([]byte(e.text), &e.model) // cannot fail: a test reads them all
-			e.model.WebSearch = SearchPrice(e.model.Provider, e.model.ID)
-		}
-	})
-	return &e.model
-}
-
-// called reports whether the model has an alias.
-func (e *entry) called(alias string) bool {
-	if e.text != "" && !strings.Contains(e.text, `"`+alias+`"`) {
-		return false
-	}
-	return slices.Contains(e.get().Aliases, alias)
 }
 
 // Read returns the catalog with the models of a JSON array of [llm.Model] added, as by With.
@@ -139,16 +113,15 @@ func (c *Catalog) With(models ...llm.Model) *Catalog {
 	merged := &Catalog{providers: slices.Clone(c.providers)}
 	added := map[string]int{} // by provider
 	for _, m := range models {
-		e := &entry{id: m.ID, model: m}
 		i := slices.IndexFunc(merged.providers, func(l *list) bool { return l.provider == m.Provider })
 		if i < 0 {
 			merged.providers, i = slices.Insert(merged.providers, 0, &list{provider: m.Provider}), 0
 		}
 		own := slices.Clone(merged.providers[i].all())
-		if at := slices.IndexFunc(own, func(o *entry) bool { return o.id == m.ID }); at >= 0 {
-			own[at] = e
+		if at := slices.IndexFunc(own, func(o llm.Model) bool { return o.ID == m.ID }); at >= 0 {
+			own[at] = m
 		} else {
-			own = slices.Insert(own, added[m.Provider], e)
+			own = slices.Insert(own, added[m.Provider], m)
 			added[m.Provider]++
 		}
 		merged.providers[i] = &list{provider: m.Provider, models: own}
@@ -163,14 +136,14 @@ func (c *Catalog) Get(provider, id string) (llm.Model, bool) {
 		return llm.Model{}, false
 	}
 	models := l.all()
-	i := slices.IndexFunc(models, func(e *entry) bool { return e.id == id })
+	i := slices.IndexFunc(models, func(m llm.Model) bool { return m.ID == id })
 	if i < 0 {
-		i = slices.IndexFunc(models, func(e *entry) bool { return e.called(id) })
+		i = slices.IndexFunc(models, func(m llm.Model) bool { return slices.Contains(m.Aliases, id) })
 	}
 	if i < 0 {
 		return llm.Model{}, false
 	}
-	return *models[i].get(), true
+	return models[i], true
 }
 
 // List returns a provider's models, the newest or the usual one first. An empty provider means all
@@ -181,9 +154,7 @@ func (c *Catalog) List(provider string) []llm.Model {
 		if provider != "" && l.provider != provider {
 			continue
 		}
-		for _, e := range l.all() {
-			models = append(models, *e.get())
-		}
+		models = append(models, l.all()...)
 	}
 	return models
 }
