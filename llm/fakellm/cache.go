@@ -3,8 +3,10 @@ package fakellm
 import (
 	"bytes"
 	"crypto/sha256"
+	"encoding/json"
 	"hash"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/attractor-go/attractor/llm"
@@ -55,11 +57,14 @@ func (p *prefixer) add(where string, block []byte, life time.Duration) {
 	p.list = append(p.list, last)
 }
 
-// automatic returns the prefixes of a prompt that a server caches without breakpoints: one that
-// ends after from tokens, and one after every step tokens that follow. They are made of the pieces'
-// bytes, so a piece that is encoded differently is a miss, as it would be for the model.
-func automatic(model string, pieces [][]byte, from, step int) []prefix {
-	prompt := bytes.Join(pieces, []byte{0})
+// automatic returns the prefixes of a request that a server caches without breakpoints: one that
+// ends after from tokens, and one after every step tokens that follow. They are made of the body's
+// bytes, so what is encoded differently is a miss, as it would be for the model.
+func automatic(model string, body []byte, from, step int) []prefix {
+	var w struct{ Tools, Instructions, SystemInstruction, Messages, Input, Contents json.RawMessage }
+	_ = json.Unmarshal(body, &w) // it has been decoded before
+	prompt := slices.Concat(w.Tools, w.Instructions, w.SystemInstruction, w.Messages, w.Input, w.Contents)
+	prompt = bytes.TrimSuffix(prompt, []byte("]")) // where the next request has more
 	p := newPrefixer(model)
 	for begin, end := 0, from*bytesPerToken; end <= len(prompt); begin, end = end, end+step*bytesPerToken {
 		p.add("", prompt[begin:end], math.MaxInt64)

@@ -158,7 +158,7 @@ func (w *chatRequest) read(r *Request) {
 		}
 	}
 	r.System = strings.Join(system, "\n\n")
-	r.prefixes = chatPrefixes(w.Model, r.Body)
+	r.prefixes = automatic(w.Model, r.Body, 0, 16) // in blocks of 16 tokens
 }
 
 func (m *chatMessage) message(model string) llm.Message {

@@ -1,25 +1,6 @@
 package fakellm
 
-import (
-	"encoding/json"
-
-	"github.com/attractor-go/attractor/llm"
-)
-
-// chatPrefixes returns the cacheable beginnings. These servers cache automatically, in blocks of 16
-// tokens.
-func chatPrefixes(model string, body []byte) []prefix {
-	var w struct {
-		Tools    json.RawMessage   `json:"tools"`
-		Messages []json.RawMessage `json:"messages"`
-	}
-	_ = json.Unmarshal(body, &w) // it has been decoded before
-	prompt := [][]byte{w.Tools}
-	for _, raw := range w.Messages {
-		prompt = append(prompt, raw)
-	}
-	return automatic(model, prompt, 0, 16)
-}
+import "github.com/attractor-go/attractor/llm"
 
 func chatUsage(u llm.Usage) object {
 	return object{"prompt_tokens": u.Input, "completion_tokens": u.Output, "total_tokens": u.Input + u.Output,

@@ -93,14 +93,6 @@ type geminiTool struct {
 	GoogleSearch  json.RawMessage  `json:"googleSearch"`
 	URLContext    json.RawMessage  `json:"urlContext"`
 	CodeExecution json.RawMessage  `json:"codeExecution"`
-	raw           json.RawMessage
-}
-
-// UnmarshalJSON implements json.Unmarshaler.
-func (t *geminiTool) UnmarshalJSON(b []byte) error {
-	type plain geminiTool
-	t.raw = append(t.raw[:0], b...)
-	return strict(b, (*plain)(t))
 }
 
 type geminiFunction struct {
@@ -192,7 +184,7 @@ func (w *geminiRequest) read(r *Request) {
 	for _, c := range w.Contents {
 		r.Messages = append(r.Messages, c.messages(r.Model)...)
 	}
-	r.prefixes = w.prefixes(r.Model)
+	r.prefixes = automatic(r.Model+"\x00"+w.CachedContent, r.Body, 1024, 128)
 }
 
 // messages returns one or two messages: results get a message of their own.

@@ -10,26 +10,6 @@ import (
 	"github.com/attractor-go/attractor/llm"
 )
 
-// prefixes returns the cacheable beginnings, without breakpoints. The API caches prompts of 1,024
-// tokens and more.
-func (w *geminiRequest) prefixes(model string) []prefix {
-	var prompt [][]byte
-	contents := w.Contents
-	if w.SystemInstruction != nil {
-		contents = append([]geminiContent{*w.SystemInstruction}, contents...)
-	}
-	for _, t := range w.Tools {
-		prompt = append(prompt, t.raw)
-	}
-	for _, c := range contents {
-		prompt = append(prompt, []byte(c.Role))
-		for _, part := range c.Parts {
-			prompt = append(prompt, part.raw)
-		}
-	}
-	return automatic(model+"\x00"+w.CachedContent, prompt, 1024, 128)
-}
-
 // signed returns the content that a part's signature covers, however it is encoded.
 func (p geminiPart) signed() string {
 	if p.Text != nil {

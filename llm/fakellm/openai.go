@@ -81,13 +81,11 @@ type openaiTool struct {
 		Syntax     string `json:"syntax"`
 		Definition string `json:"definition"`
 	} `json:"format"`
-	raw json.RawMessage
 }
 
 // UnmarshalJSON implements json.Unmarshaler. Server tools may have any form.
 func (t *openaiTool) UnmarshalJSON(b []byte) error {
 	type plain openaiTool
-	t.raw = append(t.raw[:0], b...)
 	if err := json.Unmarshal(b, (*plain)(t)); err != nil && (t.Type == "function" || t.Type == "custom") {
 		return err
 	}
@@ -100,8 +98,7 @@ type openaiInput []openaiItem
 // UnmarshalJSON implements json.Unmarshaler.
 func (in *openaiInput) UnmarshalJSON(b []byte) (err error) {
 	*in, err = listOf(b, func(string) openaiItem {
-		text := slices.Clone(b)
-		return openaiItem{Type: "message", Role: "user", Content: text, raw: text}
+		return openaiItem{Type: "message", Role: "user", Content: slices.Clone(b)}
 	})
 	return err
 }
@@ -219,8 +216,8 @@ func (f *openai) decode(r *Request) *refusal {
 // read converts the wire's request.
 func (f *openai) read(r *Request) {
 	w := &f.asked
-	r.prefixes = f.prefixes()
 	r.Model, r.System, r.Stream = w.Model, w.Instructions, w.Stream
+	r.prefixes = automatic(w.Model, r.Body, 1024, 128)
 	if w.MaxOutputTokens != nil {
 		r.MaxTokens = *w.MaxOutputTokens
 	}

@@ -19,20 +19,6 @@ func openaiMedia(kind, source string, p openaiPart) llm.Media {
 	return m
 }
 
-// prefixes returns the cacheable beginnings. The API's cache keeps prompts of 1,024 tokens and
-// more, in steps of 128 tokens.
-func (f *openai) prefixes() []prefix {
-	var prompt [][]byte
-	for _, t := range f.asked.Tools {
-		prompt = append(prompt, t.raw)
-	}
-	prompt = append(prompt, []byte(f.asked.Instructions))
-	for _, it := range f.asked.Input {
-		prompt = append(prompt, it.raw)
-	}
-	return automatic(f.asked.Model, prompt, 1024, 128)
-}
-
 // openaiStatus returns the response's status and, if it is incomplete, the reason.
 func (a *response) openaiStatus() (status, reason string) {
 	if a.Stop != "" {
