@@ -5,40 +5,22 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/attractor-go/attractor/internal/pieces"
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/llm/internal/api"
 )
 
 // block is a content block that is being received.
 type block struct {
-	number int // in the stream
-	index  int // of the newest wire block
-	kind   blockKind
-	open   bool
-	ended  bool // of a text: its end was streamed
-
-	text      pieces.Text // the deltas' text, thinking or arguments
+	api.Block
+	index     int  // of the newest wire block
+	open      bool // on the wire
 	signature []byte
-	id, name  string
 	// raw holds the whole start of an opaque block, or the input that a call started with.
 	raw json.RawMessage
 	// more holds the strings from deltas of unknown types, by member.
-	more map[string][]byte
-
-	spans  []span         // of a text: the wire blocks that it was joined from
-	search *llm.WebSearch // that the block ends
+	more  map[string][]byte
+	spans []span // of a text: the wire blocks that it was joined from
 }
-
-type blockKind uint8
-
-const (
-	textBlock blockKind = iota
-	thinkingBlock
-	redactedBlock
-	callBlock
-	opaqueBlock
-)
 
 // blockStart opens a block. An opaque block is announced with event.
 func (d *decoder) blockStart(index int, raw json.RawMessage, event []byte) error {
@@ -54,31 +36,25 @@ func (d *decoder) blockStart(index int, raw json.RawMessage, event []byte) error
 			return err
 		}
 	}
-	d.CountBlock(w.ID, w.Name)
 	if w.Type == "text" && d.joins(&w) {
 		return d.join(index, &w)
 	}
 	d.endText()
-	b := &block{number: len(d.blocks), index: index, open: true, id: w.ID, name: w.Name}
-	d.blocks, d.byIndex[index] = append(d.blocks, b), b
+	b := &block{index: index, open: true}
 	var first delta
 	switch w.Type {
 	case "text":
+		b.Start = llm.EventTextStart
 		b.beginSpan(w.Citations)
 		d.Count(len(w.Citations))
-		d.Emit(llm.StreamEvent{Type: llm.EventTextStart, Block: b.number})
 		first = delta{index, textDelta, w.Text}
 	case "thinking":
-		b.kind = thinkingBlock
+		b.Start = llm.EventThinkingStart
 		b.signature = []byte(w.Signature)
-		d.Count(len(b.signature))
-		d.Emit(llm.StreamEvent{Type: llm.EventThinkingStart, Block: b.number})
 		first = delta{index, thinkingDelta, w.Thinking}
 	case "redacted_thinking":
-		b.kind = redactedBlock
+		b.Start, b.Redacted = llm.EventThinkingStart, true
 		b.signature = []byte(w.Data)
-		d.Count(len(b.signature))
-		d.Emit(llm.StreamEvent{Type: llm.EventThinkingStart, Block: b.number})
 	case "tool_use":
 		switch {
 		case w.ID == "" || w.Name == "":
@@ -87,18 +63,20 @@ func (d *decoder) blockStart(index int, raw json.RawMessage, event []byte) error
 			return fmt.Errorf("the call %q twice", w.ID) // must not run twice
 		}
 		d.calls[callKey{index, w.ID}] = true
-		b.kind = callBlock
+		b.Start, b.ID, b.Name = llm.EventCallStart, w.ID, w.Name
 		b.raw = append(b.raw, w.Input...)
-		d.Count(len(b.raw))
-		d.Emit(llm.StreamEvent{Type: llm.EventCallStart, Block: b.number, ID: w.ID, Name: w.Name})
 	default:
-		b.kind = opaqueBlock
+		b.ID = w.ID
 		b.raw = append(b.raw, raw...)
-		d.Count(len(b.raw))
-		d.Pass(b.number, event)
-		if w.Type == searchResult {
-			d.searched(b)
-		}
+	}
+	d.blocks, d.byIndex[index] = append(d.blocks, b), b
+	d.Begin(&b.Block)
+	d.Count(len(b.signature) + len(b.raw))
+	if b.Start == 0 {
+		d.Pass(b.Index, event)
+	}
+	if w.Type == searchResult {
+		d.searched(b)
 	}
 	if first.text != "" { // some servers send the whole text with the start
 		return d.delta(first, nil)
@@ -109,20 +87,20 @@ func (d *decoder) blockStart(index int, raw json.RawMessage, event []byte) error
 // isWhole reports whether a block that the server has not ended can be taken as it was streamed. A
 // call whose arguments may be cut off must not run.
 func (b *block) isWhole() bool {
-	return b.kind != callBlock || b.text.Len() > 0 && json.Valid([]byte(b.text.String()))
+	return b.Start != llm.EventCallStart || b.Text.Len() > 0 && json.Valid([]byte(b.Text.String()))
 }
 
 // takes reports whether a delta of a kind belongs into the block.
 func (b *block) takes(kind deltaKind) bool {
-	switch b.kind {
-	case textBlock:
+	switch b.Start {
+	case llm.EventTextStart:
 		return kind == textDelta
-	case thinkingBlock:
-		return kind == thinkingDelta || kind == signatureDelta
-	case callBlock:
+	case llm.EventThinkingStart:
+		return !b.Redacted && (kind == thinkingDelta || kind == signatureDelta)
+	case llm.EventCallStart:
 		return kind == inputDelta
 	}
-	return b.kind == opaqueBlock
+	return true
 }
 
 // blockOf returns the block that a delta belongs into. Some gateways put text and thinking into
@@ -152,30 +130,19 @@ func (d *decoder) delta(x delta, raw []byte) error {
 	if err != nil {
 		return err
 	}
-	d.Count(len(x.text))
-	ev := llm.StreamEvent{Block: b.number, Delta: x.text}
 	switch {
-	case b.kind == opaqueBlock:
+	case b.Start == 0:
+		d.Count(len(x.text))
 		if x.kind == inputDelta { // a server tool's input; blockStop merges it
-			b.text.Add(x.text)
+			b.Text.Add(x.text)
 		}
-		d.Pass(b.number, raw)
-		return nil
+		d.Pass(b.Index, raw)
 	case x.kind == signatureDelta:
+		d.Count(len(x.text))
 		b.signature = append(b.signature, x.text...)
-		return nil
-	case x.kind == textDelta:
-		ev.Type = llm.EventTextDelta
-	case x.kind == thinkingDelta:
-		ev.Type = llm.EventThinkingDelta
-	case x.kind == inputDelta:
-		ev.Type = llm.EventCallDelta
+	default:
+		d.Add(&b.Block, x.text)
 	}
-	if x.text == "" {
-		return nil
-	}
-	b.text.Add(x.text)
-	d.Emit(ev)
 	return nil
 }
 
@@ -187,12 +154,12 @@ func (d *decoder) otherDelta(ev *wireEvent, data []byte) error {
 		return fmt.Errorf("block %d is not open", ev.Index)
 	}
 	d.Count(len(ev.Delta))
-	d.Pass(b.number, data)
-	if b.kind == textBlock {
+	d.Pass(b.Index, data)
+	if b.Start == llm.EventTextStart {
 		return b.addCitation(ev.Delta)
 	}
 	var members map[string]json.RawMessage
-	if b.kind != opaqueBlock || json.Unmarshal(ev.Delta, &members) != nil {
+	if b.Start != 0 || json.Unmarshal(ev.Delta, &members) != nil {
 		return nil
 	}
 	for name, value := range members {
@@ -216,44 +183,40 @@ func (d *decoder) blockStop(index int) error {
 	}
 	b.open = false
 	delete(d.byIndex, index)
-	switch b.kind {
-	case textBlock:
-		b.spans[len(b.spans)-1].end = b.text.Len()
-		// the end of the last text is streamed when the next block does not go on with it
-		if !d.joining || b != d.blocks[len(d.blocks)-1] {
-			d.end(b)
-		}
-	case thinkingBlock, redactedBlock:
-		d.Emit(llm.StreamEvent{Type: llm.EventThinkingEnd, Block: b.number})
-	case callBlock:
-		if b.text.Len() == 0 { // the call has no arguments, or had all of them at the start
-			args := string(b.raw)
-			if args == "" || args == "null" {
-				args = "{}"
-			}
-			b.text.Add(args)
-			d.Emit(llm.StreamEvent{Type: llm.EventCallDelta, Block: b.number, Delta: args})
-		}
-		d.Emit(llm.StreamEvent{Type: llm.EventCallEnd, Block: b.number})
-	case opaqueBlock:
+	switch {
+	case b.Start == 0:
 		err := b.merge()
 		d.noteSearch(b)
 		return err
+	case b.Start == llm.EventTextStart:
+		b.spans[len(b.spans)-1].end = b.Text.Len()
+		// the end of the last text is streamed when the next block does not go on with it
+		if d.joining && b == d.blocks[len(d.blocks)-1] {
+			return nil
+		}
+	case b.Start == llm.EventCallStart && b.Text.Len() == 0: // it has no arguments, or had all of them at the start
+		args := string(b.raw)
+		if args == "" || args == "null" {
+			args = "{}"
+		}
+		b.Text.Add(args)
+		d.Emit(llm.StreamEvent{Type: llm.EventCallDelta, Block: b.Index, Delta: args})
 	}
+	d.Close(&b.Block)
 	return nil
 }
 
 // merge adds the content of deltas to an opaque block: a server tool's input, and strings that it
 // appends to the strings of the start.
 func (b *block) merge() error {
-	if b.text.Len() == 0 && len(b.more) == 0 {
+	if b.Text.Len() == 0 && len(b.more) == 0 {
 		return nil // stays verbatim
 	}
 	var members map[string]json.RawMessage
 	if err := json.Unmarshal(b.raw, &members); err != nil {
 		return err
 	}
-	if input := []byte(b.text.String()); json.Valid(input) {
+	if input := []byte(b.Text.String()); json.Valid(input) {
 		members["input"] = input
 	}
 	for name, text := range b.more {
@@ -266,18 +229,4 @@ func (b *block) merge() error {
 	raw, err := json.Marshal(members)
 	b.raw = raw
 	return err
-}
-
-func (b *block) part(provider string) llm.Part {
-	switch b.kind {
-	case thinkingBlock:
-		return llm.Thinking{Text: b.text.String(), Signature: string(b.signature)}
-	case redactedBlock:
-		return llm.Thinking{Signature: string(b.signature), Redacted: true}
-	case callBlock:
-		return llm.ToolCall{ID: b.id, Name: b.name, Args: b.text.String()}
-	case opaqueBlock:
-		return llm.Opaque{Provider: provider, Data: string(b.raw), Search: b.search}
-	}
-	return b.textPart()
 }

@@ -192,13 +192,16 @@ func (d *decoder) Finish() llm.StreamEvent {
 		d.Response.Finish.Reason = api.FinishReason("", false) // message_stop came without a reason
 	}
 	d.Response.Usage = d.usage.total()
-	parts := make(llm.Parts, 0, len(d.blocks))
 	for _, b := range d.blocks {
-		if !d.isUnanswered(b) {
-			parts = append(parts, b.part(d.Response.Provider))
+		b.Signature, b.Dropped = string(b.signature), d.isUnanswered(b)
+		switch b.Start {
+		case 0:
+			b.Data = string(b.raw)
+		case llm.EventTextStart:
+			b.cite()
 		}
 	}
-	return d.Finished(parts)
+	return d.Finished()
 }
 
 // input returns all of the input, also the part that was cached.

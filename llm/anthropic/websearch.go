@@ -46,7 +46,7 @@ func (d *decoder) searched(b *block) {
 	if json.Unmarshal(b.raw, &result) != nil {
 		return
 	}
-	b.search = &llm.WebSearch{Query: llm.CutSearch(d.searches[result.ToolUseID])}
+	b.Search = &llm.WebSearch{Query: llm.CutSearch(d.searches[result.ToolUseID])}
 	delete(d.searches, result.ToolUseID)
 	var hits []struct{ URL, Title string }
 	var failure struct {
@@ -54,12 +54,12 @@ func (d *decoder) searched(b *block) {
 	}
 	if json.Unmarshal(result.Content, &hits) == nil {
 		for _, hit := range hits {
-			b.search.Hits = llm.AddSource(b.search.Hits, llm.Source{URL: hit.URL, Title: hit.Title})
+			b.Search.Hits = llm.AddSource(b.Search.Hits, llm.Source{URL: hit.URL, Title: hit.Title})
 		}
 	} else if json.Unmarshal(result.Content, &failure) == nil {
-		b.search.Error = llm.CutSearch(cmp.Or(failure.Code, "unavailable"))
+		b.Search.Error = llm.CutSearch(cmp.Or(failure.Code, "unavailable"))
 	}
-	d.Emit(llm.StreamEvent{Type: llm.EventSearch, Block: b.number, Search: b.search})
+	d.Emit(llm.StreamEvent{Type: llm.EventSearch, Block: b.Index, Search: b.Search})
 }
 
 // isUnanswered reports whether a block is a search without a result in a response that the API does
@@ -69,8 +69,8 @@ func (d *decoder) isUnanswered(b *block) bool {
 	case llm.FinishPause, llm.FinishToolCalls:
 		return false
 	}
-	_, asked := d.searches[b.id]
-	return asked && b.kind == opaqueBlock
+	_, asked := d.searches[b.ID]
+	return asked && b.Start == 0
 }
 
 // A span is one of the wire blocks from which a text was joined: an answer with citations has a
@@ -86,7 +86,7 @@ func (d *decoder) joins(w *wireBlock) bool {
 		return false
 	}
 	last := d.blocks[len(d.blocks)-1]
-	if last.kind != textBlock || last.open || last.ended {
+	if last.Start != llm.EventTextStart || last.open || !last.Open {
 		return false
 	}
 	return !api.IsNull(w.Citations) || last.hasCitations()
@@ -97,6 +97,7 @@ func (d *decoder) join(index int, w *wireBlock) error {
 	b := d.blocks[len(d.blocks)-1]
 	b.index, b.open, d.byIndex[index] = index, true, b
 	b.beginSpan(w.Citations)
+	d.CountBlock(w.ID, w.Name)
 	d.Count(len(w.Citations))
 	if w.Text == "" {
 		return nil
@@ -109,15 +110,9 @@ func (d *decoder) endText() {
 	if len(d.blocks) == 0 {
 		return
 	}
-	if b := d.blocks[len(d.blocks)-1]; b.kind == textBlock && !b.open && !b.ended {
-		d.end(b)
+	if b := d.blocks[len(d.blocks)-1]; b.Start == llm.EventTextStart && !b.open {
+		d.Close(&b.Block)
 	}
-}
-
-// end streams the end of a text.
-func (d *decoder) end(b *block) {
-	b.ended = true
-	d.Emit(llm.StreamEvent{Type: llm.EventTextEnd, Block: b.number})
 }
 
 // beginSpan begins a span, with the citations that the wire block began with.
@@ -156,11 +151,10 @@ type signedSpan struct {
 	Citations []json.RawMessage `json:"citations,omitempty"`
 }
 
-// textPart returns the text with its sources. Its signature holds what has to be sent back.
-func (b *block) textPart() llm.Text {
-	t := llm.Text{Text: b.text.String()}
+// cite sets the sources of a text, and the signature, which holds what has to be sent back.
+func (b *block) cite() {
 	if !b.hasCitations() {
-		return t
+		return
 	}
 	sig := []byte("[")
 	from := 0
@@ -169,7 +163,7 @@ func (b *block) textPart() llm.Text {
 			sig = append(sig, ',')
 		}
 		if i == len(b.spans)-1 {
-			s.end = len(t.Text) // it may be open
+			s.end = b.Text.Len() // it may be open
 		}
 		sig = append(sig, `{"n":`+strconv.Itoa(s.end-from)...)
 		from = s.end
@@ -181,12 +175,11 @@ func (b *block) textPart() llm.Text {
 		for _, raw := range s.citations {
 			var at struct{ URL, Title string }
 			if json.Unmarshal(raw, &at) == nil {
-				t.Sources = llm.AddSource(t.Sources, llm.Source{URL: at.URL, Title: at.Title})
+				b.Sources = llm.AddSource(b.Sources, llm.Source{URL: at.URL, Title: at.Title})
 			}
 		}
 	}
-	t.Signature = string(append(sig, ']'))
-	return t
+	b.Signature = string(append(sig, ']'))
 }
 
 // appendList writes a list of values as they are.

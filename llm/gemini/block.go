@@ -5,29 +5,8 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/attractor-go/attractor/internal/pieces"
 	"github.com/attractor-go/attractor/llm"
-)
-
-// block is a part of the response, joined from the parts of several chunks.
-type block struct {
-	kind      blockKind
-	open      bool
-	text      pieces.Text // text or thinking
-	whole     string      // a call's arguments, or an opaque part
-	signature string
-	id, name  string
-	sources   []llm.Source   // that a text cites
-	search    *llm.WebSearch // that an opaque part ends
-}
-
-type blockKind uint8
-
-const (
-	textBlock blockKind = iota
-	thinkingBlock
-	callBlock
-	opaqueBlock
+	"github.com/attractor-go/attractor/llm/internal/api"
 )
 
 // known handles a part of a known kind. It returns false for any other.
@@ -54,9 +33,9 @@ func (d *decoder) unknown(w *wirePart, raw json.RawMessage) error {
 		return d.text("", w.Thought, w.Signature)
 	}
 	d.end()
-	b := &block{kind: opaqueBlock, whole: string(raw)}
+	b := &api.Block{Data: string(raw)}
 	d.begin(b)
-	d.Pass(len(d.blocks)-1, raw)
+	d.Pass(b.Index, raw)
 	d.searched(b)
 	return nil
 }
@@ -66,27 +45,22 @@ func (d *decoder) unknown(w *wirePart, raw json.RawMessage) error {
 // none. An empty text without a signature begins no block.
 func (d *decoder) text(text string, thought bool, signature string) error {
 	d.content = true
-	start, kind := llm.EventTextStart, textBlock
+	start := llm.EventTextStart
 	if thought {
-		start, kind = llm.EventThinkingStart, thinkingBlock
+		start = llm.EventThinkingStart
 	}
 	b := d.last()
-	if b == nil || !b.open || b.kind != kind {
+	if b == nil || !b.Open || b.Start != start {
 		if text == "" && signature == "" {
 			return nil
 		}
 		d.end()
-		b = &block{kind: kind, open: true}
+		b = &api.Block{Start: start}
 		d.begin(b)
-		d.Emit(llm.StreamEvent{Type: start, Block: len(d.blocks) - 1})
 	}
-	if text != "" {
-		d.Count(len(text))
-		b.text.Add(text)
-		d.Emit(llm.StreamEvent{Type: start + 1, Block: len(d.blocks) - 1, Delta: text})
-	}
+	d.Add(b, text)
 	if signature != "" {
-		b.signature = signature
+		b.Signature = signature
 		d.Count(len(signature))
 		d.end()
 	}
@@ -111,64 +85,41 @@ func (d *decoder) call(w *wirePart) error {
 		return nil
 	}
 	d.end()
-	b := &block{kind: callBlock, whole: args, signature: w.Signature, id: c.ID, name: c.Name}
-	if b.id == "" {
-		b.id = d.callID()
+	b := &api.Block{Start: llm.EventCallStart, ID: c.ID, Name: c.Name, Signature: w.Signature}
+	if b.ID == "" {
+		b.ID = d.callID()
 	}
-	d.own[b.id] = append(d.own[b.id], b)
+	d.own[b.ID] = append(d.own[b.ID], b)
 	d.calls++
 	d.begin(b)
-	index := len(d.blocks) - 1
-	d.Emit(llm.StreamEvent{Type: llm.EventCallStart, Block: index, ID: b.id, Name: b.name})
-	d.Emit(llm.StreamEvent{Type: llm.EventCallDelta, Block: index, Delta: args})
-	d.Emit(llm.StreamEvent{Type: llm.EventCallEnd, Block: index})
+	d.Add(b, args)
+	d.end()
 	return nil
 }
 
 // repeats reports whether a call came before: the same id with the same arguments is the same call.
 func (d *decoder) repeats(c *wireCall, args string) bool {
-	return c.ID != "" && slices.ContainsFunc(d.own[c.ID], func(b *block) bool {
-		return b.name == c.Name &&
-			b.whole == args
+	return c.ID != "" && slices.ContainsFunc(d.own[c.ID], func(b *api.Block) bool {
+		return b.Name == c.Name && b.Text.String() == args
 	})
 }
 
-// begin adds a block and streams what it already has.
-func (d *decoder) begin(b *block) {
-	d.blocks = append(d.blocks, b)
-	d.CountBlock(b.id, b.name)
-	d.Count(len(b.whole) + len(b.signature))
+// begin adds a block and counts what it already has.
+func (d *decoder) begin(b *api.Block) {
+	d.Begin(b)
+	d.Count(len(b.Data) + len(b.Signature))
 }
 
-func (d *decoder) last() *block {
-	if len(d.blocks) == 0 {
+func (d *decoder) last() *api.Block {
+	if len(d.Blocks) == 0 {
 		return nil
 	}
-	return d.blocks[len(d.blocks)-1]
+	return d.Blocks[len(d.Blocks)-1]
 }
 
 // end closes the last block if it is open.
 func (d *decoder) end() {
-	b := d.last()
-	if b == nil || !b.open {
-		return
+	if b := d.last(); b != nil {
+		d.Close(b)
 	}
-	b.open = false
-	ev := llm.StreamEvent{Type: llm.EventTextEnd, Block: len(d.blocks) - 1}
-	if b.kind == thinkingBlock {
-		ev.Type = llm.EventThinkingEnd
-	}
-	d.Emit(ev)
-}
-
-func (b *block) part(provider string) llm.Part {
-	switch b.kind {
-	case thinkingBlock:
-		return llm.Thinking{Text: b.text.String(), Signature: b.signature}
-	case callBlock:
-		return llm.ToolCall{ID: b.id, Name: b.name, Args: b.whole, Signature: b.signature}
-	case opaqueBlock:
-		return llm.Opaque{Provider: provider, Data: b.whole, Search: b.search}
-	}
-	return llm.Text{Text: b.text.String(), Signature: b.signature, Sources: b.sources}
 }

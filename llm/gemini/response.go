@@ -18,17 +18,16 @@ type decoder struct {
 	api.Events
 	sent    []llm.Message // of the request
 	usage   wireUsage
-	blocks  []*block
 	content bool // there was a part, even an empty one
 	calls   int
-	own     map[string][]*block // its calls by their ids
+	own     map[string][]*api.Block // its calls by their ids
 	search  searchState
 	message string // the API's explanation of the finish reason
 }
 
 func newDecoder(provider string, req *llm.Request, limit *llm.RateLimit) *decoder {
 	return &decoder{Events: api.NewEvents(provider, req.Model, limit), sent: req.Messages,
-		own: map[string][]*block{}, search: searchState{asked: map[string]string{}}}
+		own: map[string][]*api.Block{}, search: searchState{asked: map[string]string{}}}
 }
 
 // Step implements [api.Decoder]. Every chunk is progress: the API has no pings.
@@ -154,11 +153,7 @@ func (d *decoder) close() error {
 func (d *decoder) Finish() llm.StreamEvent {
 	d.Response.Usage = d.usage.total()
 	d.Response.Usage.Searches = d.search.billed()
-	parts := make(llm.Parts, 0, len(d.blocks))
-	for _, b := range d.blocks {
-		parts = append(parts, b.part(d.Response.Provider))
-	}
-	return d.Finished(parts)
+	return d.Finished()
 }
 
 // callID returns an id for a call that came without one, derived from the response's id or, without

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/attractor-go/attractor/llm"
+	"github.com/attractor-go/attractor/llm/internal/api"
 )
 
 // searchState holds what a response reports of its web searches.
@@ -68,9 +69,9 @@ func wholeInvocations(parts llm.Parts) map[string]bool {
 func isWebSearch(toolType string) bool { return strings.EqualFold(toolType, "google_search_web") }
 
 // searched keeps the queries of a call, and streams a search that has ended.
-func (d *decoder) searched(b *block) {
+func (d *decoder) searched(b *api.Block) {
 	var w wireInvocation
-	if json.Unmarshal([]byte(b.whole), &w) != nil {
+	if json.Unmarshal([]byte(b.Data), &w) != nil {
 		return
 	}
 	switch s := &d.search; {
@@ -82,9 +83,9 @@ func (d *decoder) searched(b *block) {
 		s.asked[w.Call.ID] = llm.CutSearch(strings.Join(queries, "; "))
 		s.count += max(len(queries), 1)
 	case w.Response != nil && isWebSearch(w.Response.Type):
-		b.search = &llm.WebSearch{Query: s.asked[w.Response.ID]}
+		b.Search = &llm.WebSearch{Query: s.asked[w.Response.ID]}
 		delete(s.asked, w.Response.ID)
-		d.Emit(llm.StreamEvent{Type: llm.EventSearch, Block: len(d.blocks) - 1, Search: b.search})
+		d.Emit(llm.StreamEvent{Type: llm.EventSearch, Block: b.Index, Search: b.Search})
 	}
 }
 
@@ -121,16 +122,16 @@ func (d *decoder) addGrounding(raw *json.RawMessage) {
 
 // addSources adds the sources to the last text, and a search that no part has reported.
 func (d *decoder) addSources() {
-	for _, b := range slices.Backward(d.blocks) {
-		if b.kind == textBlock {
-			b.sources = d.search.sources
+	for _, b := range slices.Backward(d.Blocks) {
+		if b.Start == llm.EventTextStart {
+			b.Sources = d.search.sources
 			break
 		}
 	}
 	if len(d.search.queries) == 0 || d.search.count > 0 {
 		return
 	}
-	b := &block{kind: opaqueBlock, search: &llm.WebSearch{Query: llm.CutSearch(strings.Join(d.search.queries, "; "))}}
+	b := &api.Block{Search: &llm.WebSearch{Query: llm.CutSearch(strings.Join(d.search.queries, "; "))}}
 	d.begin(b)
-	d.Emit(llm.StreamEvent{Type: llm.EventSearch, Block: len(d.blocks) - 1, Search: b.search})
+	d.Emit(llm.StreamEvent{Type: llm.EventSearch, Block: b.Index, Search: b.Search})
 }

@@ -8,8 +8,8 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/attractor-go/attractor/internal/pieces"
 	"github.com/attractor-go/attractor/llm"
+	"github.com/attractor-go/attractor/llm/internal/api"
 )
 
 // item is an output item that is being received. Its pieces become blocks: a message's parts, a
@@ -18,15 +18,12 @@ type item struct {
 	index int // output_index
 	kind  itemKind
 	open  bool
-	id    string
-	// server is the id in the server's events. A call's other id is its call_id.
-	server string
+	id    string // in the server's events; a call's other id is its call_id
 	// signature is sent back with the item: a message's phase, or reasoning's encrypted content.
 	signature string
 	blocks    []*block
 	bySlot    map[slot]*block
 	raw       json.RawMessage // of an opaque item
-	search    *llm.WebSearch  // that the item is
 }
 
 type itemKind uint8
@@ -47,15 +44,10 @@ type slot struct {
 
 // block is a piece of an item and a block of the stream.
 type block struct {
-	of    *item
-	index int // in the stream
+	api.Block
 	// unclaimed marks the block that starts with its reasoning item, so that listeners see the
 	// model think. The first piece takes it.
 	unclaimed bool
-	open      bool
-	text      pieces.Text
-	name      string // name of a call's tool; the call's id is the item's
-	sources   []llm.Source
 }
 
 // kindOf returns the kind of an item's type.
@@ -92,10 +84,10 @@ func (d *decoder) itemAdded(index int, raw json.RawMessage, event []byte) (*item
 	if err := d.unmarshalItem(raw, &w); err != nil {
 		return nil, err
 	}
-	if it := d.find(index, w.ID); it != nil && it.open && it.server == w.ID {
+	if it := d.find(index, w.ID); it != nil && it.open && it.id == w.ID {
 		return nil, fmt.Errorf("item %d twice", index)
 	}
-	it := &item{index: index, kind: d.kindOf(w.Type), open: true, id: w.ID, server: w.ID, signature: w.Phase}
+	it := &item{index: index, kind: d.kindOf(w.Type), open: true, id: w.ID, signature: w.Phase}
 	d.items, d.byIndex[index] = append(d.items, it), it
 	if w.ID != "" {
 		d.byID[w.ID] = it
@@ -104,7 +96,7 @@ func (d *decoder) itemAdded(index int, raw json.RawMessage, event []byte) (*item
 	case messageItem:
 		d.CountBlock(it.id, "") // it may stay without blocks
 	case reasoningItem:
-		d.openBlock(it, slot{}, llm.StreamEvent{Type: llm.EventThinkingStart}).unclaimed = true
+		d.openBlock(it, slot{}, api.Block{Start: llm.EventThinkingStart, ID: it.id}).unclaimed = true
 	case functionItem, customItem:
 		if w.CallID == "" || w.Name == "" {
 			return nil, errors.New("a tool call without id or name")
@@ -114,14 +106,13 @@ func (d *decoder) itemAdded(index int, raw json.RawMessage, event []byte) (*item
 			return nil, fmt.Errorf("the call %q twice", w.CallID) // must not run twice
 		}
 		d.calls[key] = true
-		it.id = w.CallID
-		d.openBlock(it, slot{}, llm.StreamEvent{Type: llm.EventCallStart, ID: w.CallID, Name: w.Name}).name = w.Name
+		d.openBlock(it, slot{}, api.Block{Start: llm.EventCallStart, ID: w.CallID, Name: w.Name,
+			Free: it.kind == customItem})
 	case opaqueItem:
-		b := d.openBlock(it, slot{}, llm.StreamEvent{})
-		b.open = false
+		b := d.openBlock(it, slot{}, api.Block{})
 		it.raw = raw
 		d.Count(len(raw))
-		d.Pass(b.index, event)
+		d.Pass(b.Index, event)
 	}
 	return it, nil
 }
@@ -153,7 +144,7 @@ func (d *decoder) itemDone(index int, raw json.RawMessage, event []byte) error {
 		return err
 	}
 	it := d.find(index, w.ID)
-	another := it != nil && it.server != w.ID && w.ID != "" && (!it.open || it.kind != d.kindOf(w.Type)) &&
+	another := it != nil && it.id != w.ID && w.ID != "" && (!it.open || it.kind != d.kindOf(w.Type)) &&
 		!d.calls[callKey{index, w.CallID}]
 	if it == nil || another {
 		var err error
@@ -172,7 +163,7 @@ func (d *decoder) itemDone(index int, raw json.RawMessage, event []byte) error {
 	case opaqueItem:
 		if !bytes.Equal(it.raw, raw) { // otherwise it has just been announced like this
 			d.Count(len(raw))
-			d.Pass(it.blocks[0].index, event)
+			d.Pass(it.blocks[0].Index, event)
 		}
 		it.raw = raw
 		d.searched(it)
@@ -208,7 +199,7 @@ func (d *decoder) callDone(it *item, args, status string) error {
 	if !d.complete(b, args) {
 		return fmt.Errorf("item %d: the arguments are not those that were streamed", it.index)
 	}
-	if b.open && b.text.Len() == 0 && it.kind == functionItem && status != "incomplete" { // a call without arguments
+	if b.Open && b.Text.Len() == 0 && it.kind == functionItem && status != "incomplete" { // a call without arguments
 		d.complete(b, "{}")
 	}
 	d.closeItem(it)
@@ -233,53 +224,34 @@ func (d *decoder) partDone(it *item, at slot, part *wirePart) error {
 	b := d.blockAt(it, at)
 	d.complete(b, text)
 	b.addSources(part.Annotations)
-	d.closeBlock(b)
+	d.Close(&b.Block)
 	return d.Check()
 }
 
 // complete streams the rest of a block's text. It returns false if the whole text differs from what
 // was streamed, which cannot be taken back: the deltas stand.
 func (d *decoder) complete(b *block, whole string) bool {
-	rest, ok := b.text.Before(whole)
+	rest, ok := b.Text.Before(whole)
 	if !ok {
 		return whole == "" // many servers repeat nothing at the end
 	}
-	if rest != "" && b.open {
-		d.emitDelta(b, strings.Clone(rest))
+	if b.Open {
+		d.Add(&b.Block, strings.Clone(rest))
 	}
 	return true
 }
 
-// emitDelta streams a piece of an open block.
-func (d *decoder) emitDelta(b *block, text string) {
-	ev := llm.StreamEvent{Type: llm.EventTextDelta, Block: b.index, Delta: text}
-	switch b.of.kind {
-	case reasoningItem:
-		ev.Type = llm.EventThinkingDelta
-	case functionItem, customItem:
-		ev.Type = llm.EventCallDelta
-	}
-	d.Count(len(text))
-	b.text.Add(text)
-	d.Emit(ev)
-}
-
 // openBlock starts a block. It ends the open block of the item, because pieces come one after the
 // other.
-func (d *decoder) openBlock(it *item, at slot, start llm.StreamEvent) *block {
+func (d *decoder) openBlock(it *item, at slot, start api.Block) *block {
 	d.closeItem(it)
-	d.CountBlock(it.id, start.Name)
-	b := &block{of: it, index: len(d.blocks), open: true}
+	b := &block{Block: start}
 	if it.bySlot == nil {
 		it.bySlot = map[slot]*block{}
 	}
 	it.bySlot[at] = b
-	d.blocks = append(d.blocks, b)
 	it.blocks = append(it.blocks, b)
-	if start.Type != 0 {
-		start.Block = b.index
-		d.Emit(start)
-	}
+	d.Begin(&b.Block)
 	return b
 }
 
@@ -293,49 +265,27 @@ func (d *decoder) blockAt(it *item, at slot) *block {
 	if b := it.bySlot[at]; b != nil {
 		return b
 	}
-	start := llm.EventTextStart
 	if it.kind == reasoningItem {
-		start = llm.EventThinkingStart
+		return d.openBlock(it, at, api.Block{Start: llm.EventThinkingStart, ID: it.id})
 	}
-	return d.openBlock(it, at, llm.StreamEvent{Type: start})
+	return d.openBlock(it, at, api.Block{Start: llm.EventTextStart})
 }
 
 // closeItem ends the item's open block, which can only be the last one.
 func (d *decoder) closeItem(it *item) {
 	if n := len(it.blocks); n > 0 {
-		d.closeBlock(it.blocks[n-1])
+		d.Close(&it.blocks[n-1].Block)
 	}
 }
 
-func (d *decoder) closeBlock(b *block) {
-	if !b.open {
-		return
-	}
-	b.open = false
-	end := llm.EventTextEnd
-	switch b.of.kind {
-	case reasoningItem:
-		end = llm.EventThinkingEnd
-	case functionItem, customItem:
-		end = llm.EventCallEnd
-	}
-	d.Emit(llm.StreamEvent{Type: end, Block: b.index})
-}
-
-// part returns the block as a part of the response.
-func (b *block) part(provider string) llm.Part {
-	it := b.of
-	switch it.kind {
-	case reasoningItem:
-		t := llm.Thinking{Text: b.text.String(), ID: it.id}
-		if b == it.blocks[len(it.blocks)-1] { // the item's last piece carries what belongs to the whole item
-			t.Signature = it.signature
+// finish sets what the item has for its parts of the response.
+func (it *item) finish() {
+	for i, b := range it.blocks {
+		switch {
+		case it.kind == messageItem, it.kind == reasoningItem && i == len(it.blocks)-1: // the last piece has it for all
+			b.Signature = it.signature
+		case it.kind == opaqueItem:
+			b.Data, b.Dropped = string(it.raw), it.isCutOff()
 		}
-		return t
-	case functionItem, customItem:
-		return llm.ToolCall{ID: it.id, Name: b.name, Args: b.text.String(), Free: it.kind == customItem}
-	case opaqueItem:
-		return llm.Opaque{Provider: provider, Data: string(it.raw), Search: it.search}
 	}
-	return llm.Text{Text: b.text.String(), Signature: it.signature, Sources: b.sources}
 }

@@ -35,8 +35,8 @@ func FuzzDecode(f *testing.F) {
 				return
 			}
 		}
-		if r := d.Finish().Response; len(r.Message.Parts) != len(d.blocks) {
-			t.Errorf("%d parts of %d blocks", len(r.Message.Parts), len(d.blocks))
+		if r := d.Finish().Response; len(r.Message.Parts) != len(d.Blocks) {
+			t.Errorf("%d parts of %d blocks", len(r.Message.Parts), len(d.Blocks))
 		}
 		_ = newDecoder("openai", "m", nil).Whole(a)
 	})

@@ -18,7 +18,6 @@ type decoder struct {
 	byIndex map[int]*item    // the newest of each index
 	byID    map[string]*item // those with an id
 	calls   map[callKey]bool
-	blocks  []*block // in the order in which they started
 	sent    api.Repeats
 	refused bool   // the model refused
 	billed  int    // how many web searches the vendor bills
@@ -132,7 +131,7 @@ func (d *decoder) delta(kind deltaKind, ev *wireEvent, raw []byte) error {
 	var b *block
 	switch {
 	case it.kind == opaqueItem:
-		d.Pass(it.blocks[0].index, raw)
+		d.Pass(it.blocks[0].Index, raw)
 		return nil
 	case it.kind == messageItem && (kind == textDelta || kind == refusalDelta),
 		it.kind == reasoningItem && (kind == summaryDelta || kind == reasoningDelta):
@@ -146,10 +145,10 @@ func (d *decoder) delta(kind deltaKind, ev *wireEvent, raw []byte) error {
 	if ev.Delta == "" {
 		return nil
 	}
-	if !b.open {
+	if !b.Open {
 		return fmt.Errorf("a delta in item %d after its end", ev.OutputIndex)
 	}
-	d.emitDelta(b, ev.Delta)
+	d.Add(&b.Block, ev.Delta)
 	return nil
 }
 
@@ -160,7 +159,7 @@ func (d *decoder) part(ev *wireEvent, data []byte) error {
 	case it == nil || !it.open || ev.Part == nil:
 		return fmt.Errorf("a part of item %d, which is not open", ev.OutputIndex)
 	case it.kind != messageItem && it.kind != reasoningItem:
-		d.Pass(it.blocks[0].index, data)
+		d.Pass(it.blocks[0].Index, data)
 		return nil
 	}
 	var at slot
@@ -249,7 +248,7 @@ func (d *decoder) end(w *wireResponse, incomplete bool) error {
 func (it *item) isWhole() bool {
 	switch it.kind {
 	case functionItem:
-		return json.Valid([]byte(it.blocks[0].text.String()))
+		return json.Valid([]byte(it.blocks[0].Text.String()))
 	case customItem:
 		return false // nothing shows that the end of its input has come
 	}
@@ -265,7 +264,7 @@ func (d *decoder) isOpen(index int, raw json.RawMessage) bool {
 		head.ID = "" // of another form; its place counts
 	}
 	it := d.find(index, head.ID)
-	return it != nil && it.open && (err != nil || it.server == head.ID || it.kind == d.kindOf(head.Type))
+	return it != nil && it.open && (err != nil || it.id == head.ID || it.kind == d.kindOf(head.Type))
 }
 
 func (d *decoder) reason(w *wireResponse, incomplete bool) llm.Finish {
@@ -298,11 +297,8 @@ func (d *decoder) reason(w *wireResponse, incomplete bool) llm.Finish {
 
 // Finish implements [api.Decoder].
 func (d *decoder) Finish() llm.StreamEvent {
-	parts := make(llm.Parts, 0, len(d.blocks))
-	for _, b := range d.blocks {
-		if !b.of.isCutOff() {
-			parts = append(parts, b.part(d.Response.Provider))
-		}
+	for _, it := range d.items {
+		it.finish()
 	}
-	return d.Finished(parts)
+	return d.Finished()
 }

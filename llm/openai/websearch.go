@@ -33,19 +33,19 @@ func (d *decoder) searched(it *item) {
 		it.open = true
 		return
 	}
-	a := &call.Action
-	it.search = &llm.WebSearch{Query: llm.CutSearch(cmp.Or(strings.Join(a.Queries, "; "), a.Query,
+	a, b := &call.Action, it.blocks[0]
+	b.Search = &llm.WebSearch{Query: llm.CutSearch(cmp.Or(strings.Join(a.Queries, "; "), a.Query,
 		a.Pattern)), Page: llm.CutSearch(a.URL)}
 	if call.Status == "failed" {
-		it.search.Error = call.Status
+		b.Search.Error = call.Status
 	}
 	for _, s := range a.Sources {
-		it.search.Hits = llm.AddSource(it.search.Hits, llm.Source{URL: s.URL, Title: s.Title})
+		b.Search.Hits = llm.AddSource(b.Search.Hits, llm.Source{URL: s.URL, Title: s.Title})
 	}
 	if a.Type == "search" {
 		d.billed++
 	}
-	d.Emit(llm.StreamEvent{Type: llm.EventSearch, Block: it.blocks[0].index, Search: it.search})
+	d.Emit(llm.StreamEvent{Type: llm.EventSearch, Block: b.Index, Search: b.Search})
 }
 
 // isCutOff reports whether the item is a web search that was cut off.
@@ -62,7 +62,7 @@ func (b *block) addSources(annotations json.RawMessage) {
 	}
 	for _, a := range list {
 		if a.Type == "url_citation" {
-			b.sources = llm.AddSource(b.sources, llm.Source{URL: a.URL, Title: a.Title})
+			b.Sources = llm.AddSource(b.Sources, llm.Source{URL: a.URL, Title: a.Title})
 		}
 	}
 }

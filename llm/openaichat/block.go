@@ -4,27 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"github.com/attractor-go/attractor/internal/pieces"
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/llm/internal/api"
-)
-
-// block is a content block that is being received.
-type block struct {
-	index int
-	kind  blockKind
-	// member names the member that the thinking came in and goes back in.
-	member string
-	text   pieces.Text
-	call   *call // of a callBlock
-}
-
-type blockKind uint8
-
-const (
-	textBlock blockKind = iota
-	thinkingBlock
-	callBlock
 )
 
 // The members that hold reasoning. A thinking part has its member as its ID, so that it goes back
@@ -36,48 +17,30 @@ const (
 	memberDetails          = "reasoning_details" // if no other member has the text
 )
 
-// beginBlock gives a block its index.
-func (d *decoder) beginBlock(b *block) {
-	d.CountBlock("", b.member)
-	b.index = len(d.blocks)
-	d.blocks = append(d.blocks, b)
-}
-
-// emitText streams a piece of text or thinking.
-func (d *decoder) emitText(kind blockKind, member, text string) error {
+// emitText streams a piece of text or thinking, whose block begins with an event of type start. The
+// id of its block is the member that thinking came in and goes back in.
+func (d *decoder) emitText(start llm.EventType, member, text string) error {
 	if text == "" {
 		return nil
 	}
-	d.Count(len(text))
-	b := d.current
-	if b == nil || b.kind != kind || b.member != member {
+	if b := d.current; b == nil || b.Start != start || b.ID != member {
 		d.endText()
 		if err := d.startCalls(nil); err != nil {
 			return err
 		}
-		b = &block{kind: kind, member: member}
-		d.beginBlock(b)
-		d.current = b
-		d.Emit(llm.StreamEvent{Type: kind.event(llm.EventTextStart, llm.EventThinkingStart), Block: b.index})
+		d.current = &api.Block{Start: start, ID: member}
+		d.Begin(d.current)
 	}
-	b.text.Add(text)
-	d.Emit(llm.StreamEvent{Type: kind.event(llm.EventTextDelta, llm.EventThinkingDelta), Block: b.index, Delta: text})
+	d.Add(d.current, text)
 	return nil
 }
 
 // endText ends the current text or thinking.
 func (d *decoder) endText() {
-	if b := d.current; b != nil {
+	if d.current != nil {
+		d.Close(d.current)
 		d.current = nil
-		d.Emit(llm.StreamEvent{Type: b.kind.event(llm.EventTextEnd, llm.EventThinkingEnd), Block: b.index})
 	}
-}
-
-func (k blockKind) event(text, thinking llm.EventType) llm.EventType {
-	if k == thinkingBlock {
-		return thinking
-	}
-	return text
 }
 
 // content decodes the content member in any of its forms.
@@ -113,10 +76,10 @@ func (d *decoder) contentPart(p wirePart) error {
 		return d.contentText(p.Text)
 	case "refusal":
 		d.refused = d.refused || p.Refusal != ""
-		return d.emitText(textBlock, "", p.Refusal)
+		return d.emitText(llm.EventTextStart, "", p.Refusal)
 	case "thinking":
 		for _, inner := range p.Thinking {
-			if err := d.emitText(thinkingBlock, memberContent, inner.Text); err != nil {
+			if err := d.emitText(llm.EventThinkingStart, memberContent, inner.Text); err != nil {
 				return err
 			}
 		}
@@ -138,19 +101,9 @@ func (d *decoder) reasoning(m *wireMessage) error {
 	}
 	switch {
 	case m.ReasoningContent != "":
-		return d.emitText(thinkingBlock, memberReasoningContent, m.ReasoningContent)
+		return d.emitText(llm.EventThinkingStart, memberReasoningContent, m.ReasoningContent)
 	case other != "":
-		return d.emitText(thinkingBlock, memberReasoning, other)
+		return d.emitText(llm.EventThinkingStart, memberReasoning, other)
 	}
-	return d.emitText(thinkingBlock, memberDetails, text)
-}
-
-func (b *block) part() llm.Part {
-	switch b.kind {
-	case thinkingBlock:
-		return llm.Thinking{Text: b.text.String(), ID: b.member}
-	case callBlock:
-		return b.call.part()
-	}
-	return llm.Text{Text: b.text.String()}
+	return d.emitText(llm.EventThinkingStart, memberDetails, text)
 }

@@ -13,17 +13,12 @@ import (
 // call is a tool call that is being received. Pieces of several calls may alternate, so all of them
 // stay open until the response ends.
 type call struct {
-	at      int    // its index on the wire, -1 without one
-	wireID  string // the server's id
-	id      string // the id for everybody else; set when the call starts
-	name    string
-	args    []byte
-	shape   jsonShape // of args
-	extra   json.RawMessage
-	free    bool
-	started bool
-	index   int // of its block
-	chunk   int // the event of its last piece
+	api.Block
+	at     int    // its index on the wire, -1 without one
+	wireID string // the server's id; the block gets its own when the call starts
+	args   []byte
+	shape  jsonShape // of args
+	chunk  int       // the event of its last piece
 }
 
 // calls holds a response's calls.
@@ -55,26 +50,26 @@ func (d *decoder) call(w *wireCall) error {
 		c.wireID = w.ID
 		d.calls.byID[w.ID] = c
 	}
-	had := len(c.name) + len(c.extra)
+	had := len(c.Name) + len(c.Signature)
 	c.chunk = d.chunk
 	if w.Index != nil && c.at < 0 {
 		c.at = *w.Index
 		d.calls.byIndex[c.at] = c
 	}
 	if !api.IsNull(w.Extra) {
-		c.extra = append(c.extra[:0], w.Extra...)
+		c.Signature = string(w.Extra)
 	}
-	if !c.started {
+	if c.Start == 0 {
 		c.rename(w.Function.Name)
 	}
-	d.Count(len(args) + len(c.name) + len(c.extra) - had)
+	d.Count(len(args) + len(c.Name) + len(c.Signature) - had)
 	c.args = append(c.args, args...)
 	c.shape.read(args)
-	if len(c.args) > 0 && c.name != "" && !c.started {
+	if len(c.args) > 0 && c.Name != "" && c.Start == 0 {
 		return d.startCalls(c)
 	}
-	if c.started && args != "" && !c.free {
-		d.Emit(llm.StreamEvent{Type: llm.EventCallDelta, Block: c.index, Delta: args})
+	if c.Start != 0 && !c.Free {
+		d.emitArgs(c, args)
 	}
 	return nil
 }
@@ -113,13 +108,13 @@ func (c *call) precedes(w *wireCall, args string, chunk int) bool {
 	case c.shape.complete():
 		return args != ""
 	}
-	return w.Index == nil && w.ID == "" && len(c.args) > 0 && name != c.name
+	return w.Index == nil && w.ID == "" && len(c.args) > 0 && name != c.Name
 }
 
 // repeatedBy reports whether a piece of a later event repeats the whole call: with the same id, or
 // without ids under the same number.
 func (c *call) repeatedBy(w *wireCall, args string) bool {
-	return (w.ID != "" || w.Index != nil) && w.ID == c.wireID && w.Function.Name == c.name && args == string(c.args) &&
+	return (w.ID != "" || w.Index != nil) && w.ID == c.wireID && w.Function.Name == c.Name && args == string(c.args) &&
 		(w.Index == nil || *w.Index == c.at)
 }
 
@@ -134,10 +129,10 @@ func (cs *calls) add(w *wireCall) *call {
 
 // rename adds a piece of the name. Some servers repeat the name, or repeat it with more added.
 func (c *call) rename(piece string) {
-	if strings.HasPrefix(piece, c.name) {
-		c.name = piece
+	if strings.HasPrefix(piece, c.Name) {
+		c.Name = piece
 	} else {
-		c.name += piece
+		c.Name += piece
 	}
 }
 
@@ -146,7 +141,7 @@ func (c *call) rename(piece string) {
 func (d *decoder) startCalls(upTo *call) error {
 	for len(d.calls.pending) > 0 {
 		c := d.calls.pending[0]
-		if c.name == "" {
+		if c.Name == "" {
 			return errors.New("a tool call without a name")
 		}
 		d.calls.pending = d.calls.pending[1:]
@@ -160,19 +155,23 @@ func (d *decoder) startCalls(upTo *call) error {
 
 func (d *decoder) start(c *call) {
 	d.endText()
-	c.id = c.wireID
-	for c.id == "" || d.calls.ids[c.id] { // results are paired by it
-		c.id = d.calls.newID()
+	c.ID = c.wireID
+	for c.ID == "" || d.calls.ids[c.ID] { // results are paired by it
+		c.ID = d.calls.newID()
 	}
-	d.calls.ids[c.id] = true
-	c.free = d.calls.free[c.name]
-	c.started = true
-	b := &block{kind: callBlock, call: c}
-	d.beginBlock(b)
-	c.index = b.index
-	d.Emit(llm.StreamEvent{Type: llm.EventCallStart, Block: c.index, ID: c.id, Name: c.name})
-	if len(c.args) > 0 && !c.free {
-		d.Emit(llm.StreamEvent{Type: llm.EventCallDelta, Block: c.index, Delta: string(c.args)})
+	d.calls.ids[c.ID] = true
+	c.Free = d.calls.free[c.Name]
+	c.Start = llm.EventCallStart
+	d.Begin(&c.Block)
+	if !c.Free {
+		d.emitArgs(c, string(c.args))
+	}
+}
+
+// emitArgs streams a piece of a call's arguments.
+func (d *decoder) emitArgs(c *call, piece string) {
+	if piece != "" {
+		d.Emit(llm.StreamEvent{Type: llm.EventCallDelta, Block: c.Index, Delta: piece})
 	}
 }
 
@@ -183,25 +182,19 @@ func (d *decoder) endCalls() error {
 		return err
 	}
 	for _, c := range d.calls.list {
+		args := string(c.args)
 		switch {
-		case c.free:
-			var text string
-			text, c.free = unwrap(string(c.args))
-			c.args = []byte(text)
-			if text != "" {
-				d.Emit(llm.StreamEvent{Type: llm.EventCallDelta, Block: c.index, Delta: text})
-			}
-		case len(c.args) == 0 && api.FinishReason(d.stop, true) == llm.FinishToolCalls:
-			c.args = []byte("{}")
-			d.Emit(llm.StreamEvent{Type: llm.EventCallDelta, Block: c.index, Delta: "{}"})
+		case c.Free:
+			args, c.Free = unwrap(args)
+			d.emitArgs(c, args)
+		case args == "" && api.FinishReason(d.stop, true) == llm.FinishToolCalls:
+			args = "{}"
+			d.emitArgs(c, args)
 		}
-		d.Emit(llm.StreamEvent{Type: llm.EventCallEnd, Block: c.index})
+		c.Text.Add(args)
+		d.Close(&c.Block)
 	}
 	return nil
-}
-
-func (c *call) part() llm.Part {
-	return llm.ToolCall{ID: c.id, Name: c.name, Args: string(c.args), Free: c.free, Signature: string(c.extra)}
 }
 
 // freeForm returns the names of the tools that are offered as a function with one string parameter.

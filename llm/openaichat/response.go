@@ -16,8 +16,7 @@ type decoder struct {
 	api.Events
 	chunk int // counts the events
 
-	blocks  []*block // in the order in which they began, which is the order of the parts
-	current *block   // the current text or thinking, nil between blocks
+	current *api.Block // the current text or thinking, nil between blocks
 	calls   calls
 
 	think thinkState
@@ -135,7 +134,7 @@ func (d *decoder) choice(c *wireChoice) error {
 		return nil
 	}
 	m := c.Delta
-	if m == nil && len(d.blocks)+len(d.calls.list) == 0 { // a whole response, even as the only event of a stream
+	if m == nil && len(d.Blocks)+len(d.calls.list) == 0 { // a whole response, even as the only event of a stream
 		m = c.Message
 	}
 	if m != nil {
@@ -168,7 +167,7 @@ func (d *decoder) message(m *wireMessage) error {
 	}
 	if m.Refusal != "" {
 		d.refused = true
-		if err := d.emitText(textBlock, "", m.Refusal); err != nil {
+		if err := d.emitText(llm.EventTextStart, "", m.Refusal); err != nil {
 			return err
 		}
 	}
@@ -189,7 +188,7 @@ func (d *decoder) message(m *wireMessage) error {
 // close ends the response and everything that is open in it. It returns an error for an incomplete
 // one.
 func (d *decoder) close() error {
-	if !d.Started || !d.stopped && len(d.blocks)+len(d.calls.list) == 0 {
+	if !d.Started || !d.stopped && len(d.Blocks)+len(d.calls.list) == 0 {
 		return errors.New("it is empty")
 	}
 	if err := d.release(); err != nil {
@@ -205,12 +204,8 @@ func (d *decoder) Finish() llm.StreamEvent {
 	if d.refused && d.Response.Finish.Reason == llm.FinishStop {
 		d.Response.Finish.Reason = llm.FinishContentFilter
 	}
-	parts := make(llm.Parts, 0, len(d.blocks)+1)
 	if o, ok := d.details.part(d.Response.Provider); ok {
-		parts = append(parts, o)
+		return d.Finished(o)
 	}
-	for _, b := range d.blocks {
-		parts = append(parts, b.part())
-	}
-	return d.Finished(parts)
+	return d.Finished()
 }

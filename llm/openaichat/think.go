@@ -1,6 +1,10 @@
 package openaichat
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/attractor-go/attractor/llm"
+)
 
 // The tags in which some models write their thinking at the beginning of the text, if their server
 // does not take it out: Qwen, DeepSeek R1, GLM, MiniMax.
@@ -46,7 +50,7 @@ func (d *decoder) contentText(text string) error {
 			d.think = thinkOver
 		}
 	}
-	return d.emitText(textBlock, "", text)
+	return d.emitText(llm.EventTextStart, "", text)
 }
 
 // thinkingText streams a piece of what stands behind <think>.
@@ -58,7 +62,7 @@ func (d *decoder) thinkingText(text string) error {
 	thinking, rest, closed := strings.Cut(text, closeThink)
 	if closed {
 		d.think, d.held = thinkClosed, ""
-		if err := d.emitText(thinkingBlock, "", thinking); err != nil {
+		if err := d.emitText(llm.EventThinkingStart, "", thinking); err != nil {
 			return err
 		}
 		return d.contentText(rest)
@@ -70,15 +74,15 @@ func (d *decoder) thinkingText(text string) error {
 		}
 	}
 	d.held = text[whole:]
-	return d.emitText(thinkingBlock, "", text[:whole])
+	return d.emitText(llm.EventThinkingStart, "", text[:whole])
 }
 
 // release streams what was held back as the possible beginning of a tag, when there is no tag.
 func (d *decoder) release() error {
-	kind, held := textBlock, d.held
+	start, held := llm.EventTextStart, d.held
 	if d.think == thinkOpen {
-		kind = thinkingBlock
+		start = llm.EventThinkingStart
 	}
 	d.think, d.held = thinkOver, ""
-	return d.emitText(kind, "", held)
+	return d.emitText(start, "", held)
 }

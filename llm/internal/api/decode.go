@@ -54,7 +54,8 @@ type Ender interface {
 type Events struct {
 	size
 	Response llm.Response
-	Started  bool // EventStart was emitted
+	Started  bool     // EventStart was emitted
+	Blocks   []*Block // in the order in which they began
 	out      []llm.StreamEvent
 }
 
@@ -88,9 +89,15 @@ func (e *Events) Start(id, model string) {
 	e.Emit(llm.StreamEvent{Type: llm.EventStart, ID: id, Model: e.Response.Model})
 }
 
-// Finished returns the EventFinish of a response with these parts.
-func (e *Events) Finished(parts llm.Parts) llm.StreamEvent {
+// Finished returns the EventFinish of a response with these parts and those of the blocks.
+func (e *Events) Finished(first ...llm.Part) llm.StreamEvent {
 	r := e.Response
+	parts := append(make(llm.Parts, 0, len(first)+len(e.Blocks)), first...)
+	for _, b := range e.Blocks {
+		if !b.Dropped {
+			parts = append(parts, b.part(r.Provider))
+		}
+	}
 	r.Message = llm.Message{Role: llm.RoleAssistant, Provider: r.Provider, Model: r.Model, Parts: parts}
 	return llm.StreamEvent{Type: llm.EventFinish, Response: &r}
 }
