@@ -162,55 +162,23 @@ func (p Parts) Reasoning() string {
 	return b.String()
 }
 
-// kindOf returns the kind of a part, as written in JSON.
-func kindOf(p Part) (string, error) {
-	switch p.(type) {
-	case Text:
-		return "text", nil
-	case Media:
-		return "media", nil
-	case Thinking:
-		return "thinking", nil
-	case ToolCall:
-		return "tool_call", nil
-	case ToolResult:
-		return "tool_result", nil
-	case ToolReference:
-		return "tool_reference", nil
-	case Opaque:
-		return "opaque", nil
-	case nil:
-		return "", errors.New("llm: nil part")
-	}
-	return "", fmt.Errorf("llm: part of type %T: parts are values of this package's types, not pointers", p)
-}
-
 // MarshalJSON implements json.Marshaler. A nil part or a pointer is an error.
 func (p Parts) MarshalJSON() ([]byte, error) {
 	if p == nil {
 		return []byte("null"), nil
 	}
+	list := make([]anyPart, len(p))
+	for i, part := range p {
+		var err error
+		if list[i], err = wrap(part); err != nil {
+			return nil, fmt.Errorf("part %d: %w", i, err)
+		}
+	}
 	var b bytes.Buffer
-	b.WriteByte('[')
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
-	for i, part := range p {
-		kind, err := kindOf(part)
-		if err != nil {
-			return nil, fmt.Errorf("part %d: %w", i, err)
-		}
-		if i > 0 {
-			b.WriteByte(',')
-		}
-		b.WriteString(`{"` + kind + `":`)
-		if err := enc.Encode(part); err != nil {
-			return nil, fmt.Errorf("part %d: %w", i, err)
-		}
-		b.Truncate(b.Len() - 1) // removes the encoder's newline
-		b.WriteByte('}')
-	}
-	b.WriteByte(']')
-	return b.Bytes(), nil
+	err := enc.Encode(list)
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
 }
 
 // UnmarshalJSON implements json.Unmarshaler. An unknown kind is an error, because dropping it would
@@ -238,13 +206,38 @@ func (p *Parts) UnmarshalJSON(data []byte) error {
 
 // anyPart is the JSON of a part of any kind.
 type anyPart struct {
-	Text          *Text          `json:"text"`
-	Media         *Media         `json:"media"`
-	Thinking      *Thinking      `json:"thinking"`
-	ToolCall      *ToolCall      `json:"tool_call"`
-	ToolResult    *ToolResult    `json:"tool_result"`
-	ToolReference *ToolReference `json:"tool_reference"`
-	Opaque        *Opaque        `json:"opaque"`
+	Text          *Text          `json:"text,omitempty"`
+	Media         *Media         `json:"media,omitempty"`
+	Thinking      *Thinking      `json:"thinking,omitempty"`
+	ToolCall      *ToolCall      `json:"tool_call,omitempty"`
+	ToolResult    *ToolResult    `json:"tool_result,omitempty"`
+	ToolReference *ToolReference `json:"tool_reference,omitempty"`
+	Opaque        *Opaque        `json:"opaque,omitempty"`
+}
+
+// wrap returns the JSON of a part.
+func wrap(p Part) (a anyPart, err error) {
+	switch p := p.(type) {
+	case Text:
+		a.Text = &p
+	case Media:
+		a.Media = &p
+	case Thinking:
+		a.Thinking = &p
+	case ToolCall:
+		a.ToolCall = &p
+	case ToolResult:
+		a.ToolResult = &p
+	case ToolReference:
+		a.ToolReference = &p
+	case Opaque:
+		a.Opaque = &p
+	case nil:
+		err = errors.New("llm: nil part")
+	default:
+		err = fmt.Errorf("llm: part of type %T: parts are values of this package's types, not pointers", p)
+	}
+	return a, err
 }
 
 // part returns the only part that is set, or nil.

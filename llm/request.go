@@ -203,7 +203,7 @@ func (m Message) validate() error {
 		return fmt.Errorf("unknown role %q; use system, developer, user, assistant or tool", m.Role)
 	}
 	for j, p := range m.Parts {
-		if _, err := kindOf(p); err != nil {
+		if _, err := wrap(p); err != nil {
 			return fmt.Errorf("part %d: %w", j, err)
 		}
 	}

@@ -60,28 +60,20 @@ type Usage struct {
 }
 
 // Add returns u plus v.
-func (u Usage) Add(v Usage) Usage {
-	return Usage{
-		Input:          u.Input + v.Input,
-		CacheRead:      u.CacheRead + v.CacheRead,
-		CacheWrite:     u.CacheWrite + v.CacheWrite,
-		CacheWriteLong: u.CacheWriteLong + v.CacheWriteLong,
-		Output:         u.Output + v.Output,
-		Reasoning:      u.Reasoning + v.Reasoning,
-		Searches:       u.Searches + v.Searches,
-	}
-}
+func (u Usage) Add(v Usage) Usage { return u.plus(v, 1) }
 
 // Sub returns u minus v.
-func (u Usage) Sub(v Usage) Usage {
+func (u Usage) Sub(v Usage) Usage { return u.plus(v, -1) }
+
+func (u Usage) plus(v Usage, times int) Usage {
 	return Usage{
-		Input:          u.Input - v.Input,
-		CacheRead:      u.CacheRead - v.CacheRead,
-		CacheWrite:     u.CacheWrite - v.CacheWrite,
-		CacheWriteLong: u.CacheWriteLong - v.CacheWriteLong,
-		Output:         u.Output - v.Output,
-		Reasoning:      u.Reasoning - v.Reasoning,
-		Searches:       u.Searches - v.Searches,
+		Input:          u.Input + times*v.Input,
+		CacheRead:      u.CacheRead + times*v.CacheRead,
+		CacheWrite:     u.CacheWrite + times*v.CacheWrite,
+		CacheWriteLong: u.CacheWriteLong + times*v.CacheWriteLong,
+		Output:         u.Output + times*v.Output,
+		Reasoning:      u.Reasoning + times*v.Reasoning,
+		Searches:       u.Searches + times*v.Searches,
 	}
 }
 
