@@ -197,7 +197,7 @@ func ExampleMiddleware() {
 	}
 	fmt.Println(resp.Text())
 	// Output:
-	// level=WARN msg="model call" provider=anthropic model=claude-sonnet-4-5 error_kind=server status=503 code=api_error
+	// level=WARN msg="model call" provider=anthropic model=claude-sonnet-4-5 error_kind=overloaded status=503 code=api_error
 	// level=INFO msg="model call" provider=anthropic model=claude-sonnet-4-5 finish=stop input_tokens=12 cache_read_tokens=0 output_tokens=3
 	// At last.
 }

@@ -91,7 +91,7 @@ func New(o Options) (*Provider, error) {
 	if !strings.HasSuffix(strings.TrimRight(u.Path, "/"), "/v1") {
 		u = u.JoinPath("v1")
 	}
-	call.URL, call.Decode = u.JoinPath("messages").String(), decodeError
+	call.URL = u.JoinPath("messages").String()
 	if _, err := parseOptions(o.Body, nil); err != nil {
 		return nil, err
 	}

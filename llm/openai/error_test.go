@@ -54,11 +54,12 @@ func TestG5_Errors(t *testing.T) {
 		"server": {500, body("server_error", `null`, "x"), llm.ErrServer, "server_error", true, 0},
 		"overloaded": {503, body("service_unavailable_error", `"server_is_overloaded"`, "x"), llm.ErrOverloaded,
 			"server_is_overloaded", true, 0},
-		"a number":        {400, body("t", `7`, "x"), llm.ErrInvalidRequest, "t", false, 0},
-		"text":            {400, `{"error":"nope"}`, llm.ErrInvalidRequest, "", false, 0},
-		"no JSON":         {502, `<html>`, llm.ErrServer, "", true, 0},
-		"a proxy's type":  {401, `{"type":"invalid_request_error","message":"m"}`, llm.ErrAuthentication, "", false, 0},
-		"a proxy's words": {429, `{"type":"x","message":"m"}`, llm.ErrRateLimit, "", true, 0},
+		"a number": {400, body("t", `7`, "x"), llm.ErrInvalidRequest, "t", false, 0},
+		"text":     {400, `{"error":"nope"}`, llm.ErrInvalidRequest, "", false, 0},
+		"no JSON":  {502, `<html>`, llm.ErrServer, "", true, 0},
+		"a proxy's type": {401, `{"type":"invalid_request_error","message":"m"}`, llm.ErrAuthentication,
+			"invalid_request_error", false, 0},
+		"a proxy's words": {429, `{"type":"x","message":"m"}`, llm.ErrRateLimit, "x", true, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := answering(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

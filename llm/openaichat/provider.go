@@ -88,7 +88,7 @@ func New(o Options) (*Provider, error) {
 	if _, err := parseOptions(o.Body, nil); err != nil {
 		return nil, err
 	}
-	call.URL, call.Decode = u.JoinPath("chat", "completions").String(), decodeError
+	call.URL = u.JoinPath("chat", "completions").String()
 	return &Provider{o: o, call: call}, nil
 }
 

@@ -104,21 +104,12 @@ func (d *decoder) take(w *wireChunk, data []byte) (api.Progress, error) {
 // failed reports whether a chunk is an error.
 func failed(w *wireChunk) bool {
 	switch {
-	case !noError(w.Error), w.Groq != nil && !noError(w.Groq.Error), w.Object == "error":
+	case !api.NoError(w.Error), w.Groq != nil && !api.NoError(w.Groq.Error), w.Object == "error":
 		return true
 	case len(w.Choices) == 0:
 		return api.IsNull(w.Usage) && (!api.IsNull(w.Message) || !api.IsNull(w.Detail))
 	}
-	return !noError(w.Choices[0].Error)
-}
-
-// noError reports whether a member for errors contains none.
-func noError(raw json.RawMessage) bool {
-	switch string(raw) {
-	case "", "null", `""`, "{}", "false":
-		return true
-	}
-	return false
+	return !api.NoError(w.Choices[0].Error)
 }
 
 func groqUsage(w *wireChunk) json.RawMessage {

@@ -2,7 +2,6 @@ package api
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"strings"
@@ -10,55 +9,6 @@ import (
 
 	"github.com/attractor-go/attractor/llm"
 )
-
-// Failure holds the contents of a provider's error JSON.
-type Failure struct {
-	Code, Message string
-	// Kind is set if the provider's own code decides it. Otherwise the known phrases in the message
-	// do, then the status.
-	Kind       error
-	RequestID  string
-	RetryAfter time.Duration
-	// Status replaces the response's own status if that was a success: an error in the middle of a
-	// response may have one.
-	Status int
-}
-
-// errorJSON is the common form of error bodies: {"error": {...}}, {"error": "text"}, or the fields
-// without the outer object.
-type errorJSON struct {
-	Error     json.RawMessage `json:"error"`
-	Message   string          `json:"message"`
-	Type      string          `json:"type"`
-	RequestID string          `json:"request_id"`
-}
-
-// DecodeError decodes the common form of errors. Code is the error's code or else its type. For
-// anything but JSON it returns neither.
-func DecodeError(body []byte) Failure {
-	var outer errorJSON
-	if json.Unmarshal(body, &outer) != nil {
-		return Failure{}
-	}
-	f := Failure{Message: outer.Message, Code: outer.Type, RequestID: outer.RequestID}
-	var inner struct {
-		Message string          `json:"message"`
-		Type    string          `json:"type"`
-		Code    json.RawMessage `json:"code"` // a string, a number or null
-	}
-	var text, code string
-	switch {
-	case IsNull(outer.Error):
-	case json.Unmarshal(outer.Error, &text) == nil:
-		f.Message, f.Code = text, ""
-	case json.Unmarshal(outer.Error, &inner) == nil:
-		f.Message, f.Code = inner.Message, inner.Type
-		if json.Unmarshal(inner.Code, &code) == nil && code != "" {
-			f.Code = code
-		}
-	}
-	return f
-}
 
 // classify returns the error of a response: the provider's own code decides its kind first, then
 // phrases, then the status.

@@ -1,4 +1,4 @@
-package openaichat
+package api
 
 import (
 	"bytes"
@@ -6,14 +6,29 @@ import (
 	"encoding/json"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/attractor-go/attractor/llm"
-	"github.com/attractor-go/attractor/llm/internal/api"
 )
+
+// Failure holds the contents of a provider's error JSON.
+type Failure struct {
+	Code, Message string
+	// Kind is set if the provider's own code decides it. Otherwise the known phrases in the message
+	// do, then the status.
+	Kind       error
+	RequestID  string
+	RetryAfter time.Duration
+	// Status replaces the response's own status if that was a success: an error in the middle of a
+	// response may have one.
+	Status int
+}
 
 // wireError is an error in any of its forms; the value of "error" has the same forms.
 //
 //	{"error":{"message":"...","type":"...","code":"..."}}     OpenAI and most others
+//	{"type":"error","error":{"type":"...","message":"..."}}   Anthropic
+//	{"type":"response.failed","response":{"error":{...}}}     OpenAI, in the middle of a response
 //	{"error":"..."}                                            Ollama, xAI
 //	{"object":"error","message":"...","type":"...","code":400} vLLM, Mistral
 //	{"detail":"..."}, {"detail":[{"msg":"..."}]}               servers written with FastAPI
@@ -22,8 +37,9 @@ import (
 type wireError struct {
 	Error      json.RawMessage `json:"error"`
 	Errors     json.RawMessage `json:"errors"`
-	Groq       *wireGroq       `json:"x_groq"`
-	Choices    []wireErrors    `json:"choices"`
+	Response   json.RawMessage `json:"response"`
+	Groq       outerError      `json:"x_groq"`
+	Choices    []outerError    `json:"choices"`
 	Message    json.RawMessage `json:"message"` // a string, or FastAPI's detail (Mistral)
 	Msg        string          `json:"msg"`
 	Detail     json.RawMessage `json:"detail"`
@@ -37,76 +53,75 @@ type wireError struct {
 	} `json:"metadata"`
 }
 
-type wireErrors struct {
+// outerError is what has an error in it.
+type outerError struct {
 	Error json.RawMessage `json:"error"`
 }
 
 // maxNesting is the depth to which errors within errors are decoded.
 const maxNesting = 8
 
-// decodeError implements [api.Call].Decode for this format.
-func decodeError(body []byte) api.Failure {
+// DecodeError decodes all forms of errors but Google's. The code decides the kind, else the type.
+// For anything but JSON it returns nothing.
+func DecodeError(body []byte) Failure {
 	f := readError(body, maxNesting)
-	f.Kind = api.CodeKind(f.Code)
 	// These two kinds occur with every status from 400 and from 500 on, so the status and the
 	// message are more precise.
-	general := map[error]int{llm.ErrInvalidRequest: 400, llm.ErrServer: 500}[f.Kind]
-	if general == 0 {
-		return f
+	if general := map[error]int{llm.ErrInvalidRequest: 400, llm.ErrServer: 500}[f.Kind]; general != 0 {
+		f.Kind, f.Status = nil, cmp.Or(f.Status, general)
 	}
-	f.Kind = nil
-	f.Status = cmp.Or(f.Status, general)
 	return f
 }
 
-func readError(body []byte, depth int) api.Failure {
+func readError(body []byte, depth int) Failure {
 	body = bytes.TrimSpace(body)
 	if len(body) == 0 || depth == 0 {
-		return api.Failure{}
+		return Failure{}
 	}
 	var list []json.RawMessage
 	var text string
 	switch {
 	case json.Unmarshal(body, &text) == nil:
-		return api.Failure{Message: text}
+		return Failure{Message: text}
 	case json.Unmarshal(body, &list) == nil && len(list) > 0:
 		return readError(list[0], depth-1)
 	}
 	var w wireError
 	if json.Unmarshal(body, &w) != nil {
-		return api.Failure{}
+		return Failure{}
 	}
 	f := w.own(depth)
 	inner := readError(w.inner(), depth-1)
 	f.Message, f.Code = cmp.Or(inner.Message, f.Message), cmp.Or(inner.Code, f.Code)
-	f.Status = cmp.Or(inner.Status, f.Status)
+	f.Kind, f.Status = cmp.Or(inner.Kind, f.Kind), cmp.Or(inner.Status, f.Status)
 	return f
 }
 
 // inner returns the error within this one.
 func (w *wireError) inner() json.RawMessage {
-	switch {
-	case !noError(w.Error):
-		return w.Error
-	case !noError(w.Errors):
-		return w.Errors
-	case w.Groq != nil && !noError(w.Groq.Error):
-		return w.Groq.Error
-	case len(w.Choices) > 0:
+	for _, raw := range []json.RawMessage{w.Error, w.Errors, w.Response, w.Groq.Error} {
+		if !NoError(raw) {
+			return raw
+		}
+	}
+	if len(w.Choices) > 0 {
 		return w.Choices[0].Error
 	}
 	return nil
 }
 
 // own returns what this level says.
-func (w *wireError) own(depth int) api.Failure {
-	f := api.Failure{Code: w.Type, Message: w.Msg, RequestID: w.RequestID, Status: errorStatus(w.StatusCode)}
+func (w *wireError) own(depth int) Failure {
+	f := Failure{Message: w.Msg, RequestID: w.RequestID, Status: errorStatus(w.StatusCode)}
 	for _, raw := range []json.RawMessage{w.Detail, w.Message} {
 		f.Message = cmp.Or(readError(raw, depth-1).Message, f.Message)
 	}
 	var code string
 	_ = json.Unmarshal(w.Code, &code) // anything but a string is no code
-	f.Code = cmp.Or(code, f.Code)
+	f.Code, f.Kind = code, cmp.Or(CodeKind(code), CodeKind(w.Type))
+	if code == "" && w.Type != "error" && w.Type != "response.failed" { // which are types of events
+		f.Code = w.Type
+	}
 	// A numeric code is usually the status.
 	if n, err := strconv.Atoi(strings.Trim(string(w.Code), `"`)); err == nil {
 		f.Status = cmp.Or(errorStatus(n), f.Status)
@@ -134,4 +149,13 @@ func errorStatus(n int) int {
 		return n
 	}
 	return 0
+}
+
+// NoError reports whether a member for errors contains none.
+func NoError(raw json.RawMessage) bool {
+	switch string(raw) {
+	case "", "null", `""`, "{}", "false":
+		return true
+	}
+	return false
 }
