@@ -80,7 +80,7 @@ func New(o Options) (*Provider, error) {
 	if err != nil {
 		return nil, err
 	}
-	call.URL, call.Decode = u.JoinPath("responses").String(), decodeError
+	call.URL = u.JoinPath("responses").String()
 	if _, err := parseOptions(o.Body, nil); err != nil {
 		return nil, err
 	}

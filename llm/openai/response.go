@@ -51,8 +51,8 @@ func (d *decoder) Step(data []byte) (api.Progress, error) {
 	case "error", "response.failed":
 		return api.Moving, api.InBandError(bytes.Clone(data))
 	case "":
-		if e, ok := bareError(data, head.Error); ok {
-			return api.Moving, e
+		if !api.IsNull(head.Error) {
+			return api.Moving, api.InBandError(bytes.Clone(data))
 		}
 		return api.Moving, errors.New("an event without a type")
 	}
@@ -190,12 +190,9 @@ func (d *decoder) Whole(body []byte) error {
 		return fmt.Errorf("malformed response: %w", err)
 	}
 	switch {
-	case w.Object == "response" && (w.Status == "failed" || !api.IsNull(w.Error)):
+	case !api.IsNull(w.Error), w.Object == "response" && w.Status == "failed":
 		return api.InBandError(body)
 	case w.Object != "response":
-		if e, ok := bareError(body, w.Error); ok { // an error with status 200
-			return e
-		}
 		return fmt.Errorf("the object is not a response but %q", w.Object)
 	}
 	d.start(&w)

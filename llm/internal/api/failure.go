@@ -70,6 +70,9 @@ func DecodeError(body []byte) Failure {
 	if general := map[error]int{llm.ErrInvalidRequest: 400, llm.ErrServer: 500}[f.Kind]; general != 0 {
 		f.Kind, f.Status = nil, cmp.Or(f.Status, general)
 	}
+	if f.Kind == llm.ErrRateLimit { // an error in the middle of a response has no header for it
+		f.RetryAfter = SaidDelay(f.Message, "try again in ")
+	}
 	return f
 }
 
