@@ -85,37 +85,34 @@ func (r *repairer) assistant(m Message) {
 // own returns a message's parts without what another provider signed. It returns the same slice if
 // there is nothing to remove.
 func (r *repairer) own(m Message) Parts {
-	foreign := func(p Part) bool {
-		switch p := p.(type) {
-		case Thinking:
-			return m.Provider != r.provider
-		case Text:
-			return m.Provider != r.provider && p.Signature != ""
-		case ToolCall:
-			return m.Provider != r.provider && p.Signature != ""
-		case Opaque:
-			return p.Provider != r.provider
-		}
-		return false
-	}
-	if !slices.ContainsFunc(m.Parts, foreign) {
-		return m.Parts
-	}
+	foreign := m.Provider != r.provider
 	kept := make(Parts, 0, len(m.Parts))
+	changed := false
 	for _, p := range m.Parts {
-		if foreign(p) {
-			switch signed := p.(type) {
-			case Text:
+		left := false
+		switch signed := p.(type) {
+		case Thinking:
+			left = foreign
+		case Opaque:
+			left = signed.Provider != r.provider
+		case Text:
+			if foreign && signed.Signature != "" {
 				signed.Signature = ""
-				p = signed
-			case ToolCall:
+				p, changed = signed, true
+			}
+		case ToolCall:
+			if foreign && signed.Signature != "" {
 				signed.Signature = ""
-				p = signed
-			default:
-				continue
+				p, changed = signed, true
 			}
 		}
-		kept = append(kept, p)
+		changed = changed || left
+		if !left {
+			kept = append(kept, p)
+		}
+	}
+	if !changed {
+		return m.Parts
 	}
 	return kept
 }
