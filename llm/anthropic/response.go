@@ -85,7 +85,7 @@ func (d *decoder) Step(data []byte) (api.Progress, error) {
 	return api.Moving, nil
 }
 
-// End implements [api.Ender]. Some gateways omit message_stop, so a reason to stop and the end of
+// End implements [api.Decoder]. Some gateways omit message_stop, so a reason to stop and the end of
 // the stream also complete a response.
 func (d *decoder) End(bool) (bool, error) {
 	if !d.Stopped() {
@@ -130,7 +130,7 @@ func (d *decoder) start(m *wireMessage) error {
 	return nil
 }
 
-// Stopped implements [api.Ender]. Content after the reason to stop does not belong to the response.
+// Stopped implements [api.Decoder]. Content after the reason to stop does not belong to the response.
 func (d *decoder) Stopped() bool { return d.Response.Finish.Reason != "" }
 
 // afterStop ends a block that is still open and ignores everything else.

@@ -55,7 +55,7 @@ func (d *decoder) Whole(body []byte) error {
 	return d.close()
 }
 
-// End implements [api.Ender].
+// End implements [api.Decoder].
 func (d *decoder) End(bool) (bool, error) {
 	return true, d.close()
 }
@@ -87,7 +87,7 @@ func (d *decoder) chunk(data []byte) error {
 	return nil
 }
 
-// Stopped implements [api.Ender]. Parts after the finish reason do not belong to the response.
+// Stopped implements [api.Decoder]. Parts after the finish reason do not belong to the response.
 func (d *decoder) Stopped() bool { return d.Response.Finish.Raw != "" }
 
 // candidate handles a candidate of a chunk. data is the whole chunk.

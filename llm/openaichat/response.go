@@ -11,7 +11,7 @@ import (
 	"github.com/attractor-go/attractor/llm/internal/api"
 )
 
-// decoder implements [api.Decoder] and [api.Ender].
+// decoder implements [api.Decoder].
 type decoder struct {
 	api.Events
 	chunk int // counts the events
@@ -60,10 +60,10 @@ func (d *decoder) Whole(data []byte) error {
 	return d.close()
 }
 
-// Stopped implements [api.Ender].
+// Stopped implements [api.Decoder].
 func (d *decoder) Stopped() bool { return d.stopped }
 
-// End implements [api.Ender]. Some servers omit [DONE], others the finish reason.
+// End implements [api.Decoder]. Some servers omit [DONE], others the finish reason.
 func (d *decoder) End(done bool) (bool, error) {
 	if !d.stopped && !done {
 		return false, nil

@@ -22,7 +22,8 @@ const (
 )
 
 // Decoder converts a provider's response to the events of a stream. It does no input or output.
-// Each one embeds [Events], which implements Out and Check.
+// Each one embeds [Events], which implements Out, Check, and Stopped and End for formats with a last
+// event.
 type Decoder interface {
 	// Step decodes the data of one event, which is valid until it returns. An error ends the
 	// stream: an [InBandError], an [*llm.Error] if the decoder knows the kind, or another error
@@ -36,13 +37,8 @@ type Decoder interface {
 	Finish() llm.StreamEvent
 	// Check returns an error if the response exceeds its maximum length.
 	Check() error
-}
-
-// Ender may be implemented by a [Decoder] of a format in which the end of the stream can complete
-// the response.
-type Ender interface {
-	// Stopped reports whether the reason why the model stopped has come. Nothing that the response
-	// needs follows it.
+	// Stopped reports whether the reason why the model stopped has come, in formats in which the end
+	// of the stream can complete the response. Nothing that the response needs follows it.
 	Stopped() bool
 	// End is called when the stream has ended without an event that was Finished. done tells that
 	// the server has said so with [DONE]; otherwise the body has ended, perhaps not cleanly if
@@ -70,6 +66,12 @@ func (e *Events) Out() []llm.StreamEvent {
 	e.out = e.out[:0]
 	return out
 }
+
+// Stopped implements [Decoder].
+func (e *Events) Stopped() bool { return false }
+
+// End implements [Decoder].
+func (e *Events) End(bool) (bool, error) { return false, nil }
 
 // Emit adds an event.
 func (e *Events) Emit(ev llm.StreamEvent) { e.out = append(e.out, ev) }
@@ -122,7 +124,7 @@ func (r *Response) Decode(d Decoder, yield func(llm.StreamEvent, error) bool) er
 			return r.ended(d, true, yield)
 		case err == io.EOF && !json.Valid(ev.Data):
 			return r.ended(d, false, yield)
-		case err != nil && err != io.EOF && stopped(d) && !errors.Is(err, llm.ErrAborted):
+		case err != nil && err != io.EOF && d.Stopped() && !errors.Is(err, llm.ErrAborted):
 			return r.ended(d, false, yield)
 		case err != nil && err != io.EOF:
 			return err
@@ -137,7 +139,7 @@ func (r *Response) Decode(d Decoder, yield func(llm.StreamEvent, error) bool) er
 		if err != nil {
 			return r.undecoded(err)
 		}
-		if stopped(d) {
+		if d.Stopped() {
 			r.watch.shorten(closingTime)
 		}
 		if progress != Idle {
@@ -165,12 +167,6 @@ func number(id string) int {
 	return n
 }
 
-// stopped reports whether only the end of the stream is still missing.
-func stopped(d Decoder) bool {
-	e, ok := d.(Ender)
-	return ok && e.Stopped()
-}
-
 // empty reports whether an event says nothing: some gateways keep a connection alive with events
 // instead of comments, or send the comments of others as data.
 func empty(data []byte) bool {
@@ -184,18 +180,16 @@ func empty(data []byte) bool {
 
 // ended handles the end of the stream. done tells that the server has announced it.
 func (r *Response) ended(d Decoder, done bool, yield func(llm.StreamEvent, error) bool) error {
-	if e, ok := d.(Ender); ok {
-		complete, err := e.End(done)
-		if err != nil {
-			return r.undecoded(err)
-		}
-		if complete {
-			finish(d, yield)
-			r.Drain()
-			return nil
-		}
+	complete, err := d.End(done)
+	if err != nil {
+		return r.undecoded(err)
 	}
-	return r.Fail(llm.ErrStream, "the response ended before its last event")
+	if !complete {
+		return r.Fail(llm.ErrStream, "the response ended before its last event")
+	}
+	finish(d, yield)
+	r.Drain()
+	return nil
 }
 
 // finish yields the events of the last step and the stream's last event.
