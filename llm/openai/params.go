@@ -188,19 +188,12 @@ func (p *params) object(name string, ours ...member) {
 		return slices.Contains(p.quirks, llm.QuirkWithout(name+"."+member))
 	}
 	maps.DeleteFunc(own, func(member string, _ json.RawMessage) bool { return refused(member) })
-	b := []byte{'{'}
+	members := api.Params{Own: own}
 	for _, m := range ours {
-		if _, ok := own[m.name]; !ok && !refused(m.name) {
-			b = append(append(append(append(b, '"'), m.name...), `":`...), m.value...)
-			b = append(b, ',')
+		if !refused(m.name) {
+			members.Put(m.name, m.value)
 		}
 	}
-	for _, key := range slices.Sorted(maps.Keys(own)) {
-		b = append(api.AppendString(b, key), ':')
-		b = append(append(b, own[key]...), ',')
-	}
-	if len(b) > 1 {
-		b = b[:len(b)-1]
-	}
-	p.Put(name, string(append(b, '}')))
+	b, _ := members.Bytes() // only other methods have errors
+	p.Put(name, `{`, strings.TrimPrefix(string(b), ","), `}`)
 }
