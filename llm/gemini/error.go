@@ -50,7 +50,7 @@ func decodeError(body []byte) api.Failure {
 		return api.DecodeError(body)
 	}
 	e := w.Error
-	f := api.Failure{Code: e.Status, Message: e.Message, Kind: errorKind(e.Status), RetryAfter: api.SaidDelay(e.Message,
+	f := api.Failure{Code: e.Status, Message: e.Message, Kind: api.CodeKind(e.Status), RetryAfter: api.SaidDelay(e.Message,
 		"Please retry in ")}
 	if code, err := strconv.Atoi(string(e.Code)); err == nil {
 		f.Status = code
@@ -121,28 +121,6 @@ func parseError(body []byte) (w wireError, ok bool) {
 		}
 	}
 	return w, true
-}
-
-// errorKind returns the kind of a google.rpc.Code. For unknown words it returns nil, and the HTTP
-// status decides.
-func errorKind(status string) error {
-	return map[string]error{
-		"INVALID_ARGUMENT":    llm.ErrInvalidRequest,
-		"OUT_OF_RANGE":        llm.ErrInvalidRequest,
-		"UNAUTHENTICATED":     llm.ErrAuthentication,
-		"PERMISSION_DENIED":   llm.ErrAccessDenied,
-		"FAILED_PRECONDITION": llm.ErrAccessDenied, // not available in this country or plan
-		"NOT_FOUND":           llm.ErrNotFound,
-		"RESOURCE_EXHAUSTED":  llm.ErrRateLimit,
-		"UNAVAILABLE":         llm.ErrOverloaded,
-		"DEADLINE_EXCEEDED":   llm.ErrTimeout,
-		"UNIMPLEMENTED":       llm.ErrUnsupported,
-		"INTERNAL":            llm.ErrServer,
-		"UNKNOWN":             llm.ErrServer,
-		"ABORTED":             llm.ErrServer,
-		"CANCELLED":           llm.ErrServer,
-		"DATA_LOSS":           llm.ErrServer,
-	}[status]
 }
 
 // reasonKind returns the kind of a reason that is more precise than the status: a wrong key is
