@@ -48,7 +48,8 @@ func CodeKind(code string) error {
 	case "unimplemented":
 		return llm.ErrUnsupported
 	case "internal", "unknown", "aborted", "cancelled", "data_loss",
-		"server_error", "api_error", "internal_error", "internal_server_error", "internalservererror", "vector_store_timeout":
+		"server_error", "api_error", "internal_error", "internal_server_error", "internalservererror",
+		"vector_store_timeout":
 		return llm.ErrServer
 	}
 	return nil
