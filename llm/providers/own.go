@@ -26,7 +26,7 @@ func (k Kind) Check() error {
 		return fmt.Errorf(
 			"%q cannot be the name of a provider, which has letters, digits, hyphens, underscores and dots", k.Name)
 	case !slices.Contains(Formats(), k.Format):
-		return fmt.Errorf("the format must be %s, not %q", orList(Formats()), k.Format)
+		return fmt.Errorf("the format must be Chat Completions, Messages, Responses or generateContent, not %q", k.Format)
 	case len(k.URLs) == 0:
 		return errors.New("the base URL is missing")
 	}
@@ -56,16 +56,6 @@ func messageOf(err error) string {
 		return said.Message
 	}
 	return err.Error()
-}
-
-// orList returns the formats for a sentence.
-func orList(formats []Format) string {
-	var names []string
-	for _, f := range formats {
-		names = append(names, string(f))
-	}
-	last := len(names) - 1
-	return strings.Join(names[:last], ", ") + " or " + names[last]
 }
 
 func isNameRune(r rune) bool {
