@@ -1,9 +1,9 @@
 package generate
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"slices"
 	"time"
 
@@ -92,24 +92,15 @@ func (o *Options) request() (*llm.Request, error) {
 	return req, nil
 }
 
-// expired is the cause of a context that one of the timeouts has ended.
-type expired struct {
-	what  string
-	after time.Duration
-}
-
-func (e *expired) Error() string { return fmt.Sprintf("%s took longer than %v", e.what, e.after) }
-
-// late returns a timeout error if the cause is one of the timeouts, and otherwise err.
-func late(cause, err error) error {
-	var e *expired
-	if !errors.As(cause, &e) || !errors.Is(err, llm.ErrAborted) {
+// late returns the timeout that has ended a context, if one of the timeouts has, and otherwise err.
+func late(ctx context.Context, err error) error {
+	var timeout, call *llm.Error
+	if !errors.As(context.Cause(ctx), &timeout) || timeout.Kind != llm.ErrTimeout || !errors.Is(err, llm.ErrAborted) {
 		return err
 	}
-	timeout := llm.Errorf(llm.ErrTimeout, "%v", e)
-	var call *llm.Error
+	late := *timeout
 	if errors.As(err, &call) {
-		timeout.Provider = call.Provider
+		late.Provider = call.Provider
 	}
-	return timeout
+	return &late
 }

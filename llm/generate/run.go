@@ -49,7 +49,8 @@ var errLeft = errors.New("the stream was not read to its end")
 func (r *run) loop(ctx context.Context, emit func(llm.StreamEvent) bool) error {
 	if r.o.Timeout > 0 {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, r.o.Timeout, &expired{"generating", r.o.Timeout})
+		ctx, cancel = context.WithTimeoutCause(ctx, r.o.Timeout,
+			llm.Errorf(llm.ErrTimeout, "generating took longer than %v", r.o.Timeout))
 		defer cancel()
 	}
 	for round := 0; ; round++ {
@@ -65,7 +66,7 @@ func (r *run) loop(ctx context.Context, emit func(llm.StreamEvent) bool) error {
 		r.result.add(step)
 		if len(step.Results) > 0 && ctx.Err() != nil {
 			cause := context.Cause(ctx)
-			return late(cause, &llm.Error{Kind: llm.ErrAborted, Provider: resp.Provider, Err: cause,
+			return late(ctx, &llm.Error{Kind: llm.ErrAborted, Provider: resp.Provider, Err: cause,
 				Message: fmt.Sprintf("aborted while tools ran: %v", cause)})
 		}
 		if !emit(llm.StreamEvent{Type: llm.EventStepFinish, Response: resp}) {
@@ -93,8 +94,8 @@ func whole(resp *llm.Response) bool {
 func (r *run) step(ctx context.Context, round int, emit func(llm.StreamEvent) bool) (*llm.Response, error) {
 	if r.o.StepTimeout > 0 {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, r.o.StepTimeout, &expired{"the model call of one step",
-			r.o.StepTimeout})
+		ctx, cancel = context.WithTimeoutCause(ctx, r.o.StepTimeout, llm.Errorf(llm.ErrTimeout,
+			"the model call of one step took longer than %v", r.o.StepTimeout))
 		defer cancel()
 	}
 	req := *r.request
@@ -104,7 +105,7 @@ func (r *run) step(ctx context.Context, round int, emit func(llm.StreamEvent) bo
 	for ev, err := range r.handler(ctx, &req) {
 		switch {
 		case err != nil:
-			return nil, late(context.Cause(ctx), err)
+			return nil, late(ctx, err)
 		case ev.Type == llm.EventFinish:
 			resp = ev.Response
 		case !emit(ev):
