@@ -112,25 +112,15 @@ type openaiItem struct {
 	Content   json.RawMessage `json:"content"` // a string or a list of parts
 	CallID    string          `json:"call_id"`
 	Name      string          `json:"name"`
-	Arguments *string         `json:"arguments"`
+	Arguments json.RawMessage `json:"arguments"` // a string, or the object of a search for tools
+	Execution string          `json:"execution"` // of a search for tools: whether the client runs it
+	Tools     []openaiTool    `json:"tools"`     // that it has found
 	Input     *string         `json:"input"`
 	Output    json.RawMessage `json:"output"` // a string or a list of parts
 	Summary   []openaiPart    `json:"summary"`
 	Encrypted string          `json:"encrypted_content"`
 	raw       json.RawMessage
-	unknown   string        // an unknown member
-	search    *openaiSearch // of a tool_search_call or tool_search_output
-}
-
-// openaiSearch is a search for tools that the client runs, or its result.
-type openaiSearch struct {
-	Type      string                     `json:"type"`
-	ID        string                     `json:"id"`
-	CallID    string                     `json:"call_id"`
-	Execution string                     `json:"execution"`
-	Status    string                     `json:"status"`
-	Arguments map[string]json.RawMessage `json:"arguments"`
-	Tools     []openaiTool               `json:"tools"`
+	unknown   string // an unknown member
 }
 
 // searchName is the name by which scripts call the tool that finds others, because the API gives it
@@ -148,15 +138,7 @@ func (it *openaiItem) UnmarshalJSON(b []byte) error {
 		return nil
 	}
 	type plain openaiItem
-	var err error
-	if strings.HasPrefix(it.Type, "tool_search_") {
-		it.search = new(openaiSearch)
-		err = strict(b, it.search)
-		it.ID, it.Status, it.CallID = it.search.ID, it.search.Status, it.search.CallID
-	} else {
-		err = strict(b, (*plain)(it))
-	}
-	if err != nil {
+	if err := strict(b, (*plain)(it)); err != nil {
 		if it.unknown = unknown(err); it.unknown == "" {
 			return err
 		}
@@ -254,16 +236,15 @@ func (it *openaiItem) read() (llm.Role, llm.Parts) {
 	case "reasoning":
 		return llm.RoleAssistant, llm.Parts{llm.Thinking{ID: it.ID, Text: it.summary(), Signature: it.Encrypted}}
 	case "function_call":
-		return llm.RoleAssistant, llm.Parts{llm.ToolCall{ID: it.CallID, Name: it.Name, Args: deref(it.Arguments)}}
+		return llm.RoleAssistant, llm.Parts{llm.ToolCall{ID: it.CallID, Name: it.Name, Args: it.arguments()}}
 	case "custom_tool_call":
 		return llm.RoleAssistant, llm.Parts{llm.ToolCall{ID: it.CallID, Name: it.Name, Args: deref(it.Input),
 			Free: true}}
 	case "tool_search_call":
-		args, _ := json.Marshal(it.search.Arguments) // it was decoded from JSON
-		return llm.RoleAssistant, llm.Parts{llm.ToolCall{ID: it.CallID, Name: searchName, Args: string(args)}}
+		return llm.RoleAssistant, llm.Parts{llm.ToolCall{ID: it.CallID, Name: searchName, Args: string(it.Arguments)}}
 	case "tool_search_output":
 		result := llm.ToolResult{CallID: it.CallID}
-		for _, t := range it.search.Tools {
+		for _, t := range it.Tools {
 			result.Content = append(result.Content, llm.ToolReference{Name: t.Name})
 		}
 		return llm.RoleTool, llm.Parts{result}
@@ -273,6 +254,12 @@ func (it *openaiItem) read() (llm.Role, llm.Parts) {
 			Free: it.Type[0] == 'c'}}
 	}
 	return llm.RoleAssistant, llm.Parts{llm.Opaque{Provider: "openai", Data: string(it.raw)}}
+}
+
+// arguments returns the text of a function's arguments.
+func (it *openaiItem) arguments() (text string) {
+	_ = json.Unmarshal(it.Arguments, &text) // check refuses anything else
+	return text
 }
 
 func (it *openaiItem) summary() string {

@@ -1,6 +1,7 @@
 package fakellm
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -135,7 +136,7 @@ func (f *openai) checkChoice(names []string) {
 func (f *openai) checkItem(at string, it *openaiItem) {
 	f.refuse(it.unknown != "", at+"."+it.unknown, "unknown_parameter", "Unknown parameter: '%s.%s'.", at, it.unknown)
 	f.short(at+".call_id", it.CallID)
-	search := it.search != nil && it.search.Execution == "client"
+	search := it.Execution == "client"
 	switch it.Type {
 	case "message":
 		f.checkMessage(at, it)
@@ -146,7 +147,7 @@ func (f *openai) checkItem(at string, it *openaiItem) {
 			"", "invalid_encrypted_content", "The encrypted content for item %s could "+
 				"not be verified. Reason: Encrypted content could not be decrypted or parsed.", it.ID)
 	case "function_call":
-		f.require(it.CallID != "" && it.Arguments != nil, at+".arguments")
+		f.require(it.CallID != "" && bytes.HasPrefix(it.Arguments, []byte(`"`)), at+".arguments")
 		f.name(at+".name", it.Name)
 	case "custom_tool_call":
 		f.require(it.CallID != "" && it.Input != nil, at+".input")
@@ -155,10 +156,10 @@ func (f *openai) checkItem(at string, it *openaiItem) {
 		f.require(it.CallID != "" && it.Output != nil, at+".output")
 		f.checkContent(at+".output", it.Output, "input_text", "input_image", "input_file")
 	case "tool_search_call":
-		f.require(!search || it.CallID != "" && it.search.Arguments != nil, at+".arguments")
+		f.require(!search || it.CallID != "" && isObject(it.Arguments), at+".arguments")
 	case "tool_search_output":
-		f.require(!search || it.CallID != "" && it.search.Tools != nil, at+".tools")
-		for i, t := range it.search.Tools {
+		f.require(!search || it.CallID != "" && it.Tools != nil, at+".tools")
+		for i, t := range it.Tools {
 			f.checkSchema(at+".tools["+strconv.Itoa(i)+"]", t)
 		}
 	case "":
@@ -219,7 +220,7 @@ func (f *openai) checkOrder() {
 			f.refuse(slices.Contains(open, key), "input", "", "Duplicate call_id: %s.", it.CallID)
 			open = append(open, key)
 		case "tool_search_call":
-			if f.searches() && it.search.Execution == "client" {
+			if f.searches() && it.Execution == "client" {
 				open = append(open, "tool_search_output "+it.CallID)
 			}
 		case "function_call_output", "custom_tool_call_output", "tool_search_output":
@@ -228,7 +229,7 @@ func (f *openai) checkOrder() {
 				open = slices.Delete(open, at, at+1)
 				continue
 			}
-			f.refuse(it.search == nil || it.search.Execution == "client",
+			f.refuse(it.Type != "tool_search_output" || it.Execution == "client",
 				"input", "", "No tool call found for %s output with call_id %s.",
 				strings.ReplaceAll(strings.TrimSuffix(it.Type, "_output"), "_", " "), it.CallID)
 		case "reasoning":
