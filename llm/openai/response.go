@@ -72,7 +72,8 @@ func (d *decoder) Step(data []byte) (api.Progress, error) {
 // named reports whether an event has a meaning here. Other events may have any form.
 func named(event string) bool {
 	switch event {
-	case "response.created", "response.queued", "response.in_progress",
+	case textDelta, refusalDelta, summaryDelta, reasoningDelta, argumentsDelta, inputDelta,
+		"response.created", "response.queued", "response.in_progress",
 		"response.completed", "response.done", "response.incomplete",
 		"response.output_item.added", "response.output_item.done",
 		"response.content_part.added", "response.content_part.done",
@@ -82,15 +83,14 @@ func named(event string) bool {
 		"response.custom_tool_call_input.done":
 		return true
 	}
-	return deltaOf(event) != otherDelta
+	return false
 }
 
 func (d *decoder) event(ev *wireEvent, data []byte) (api.Progress, error) {
-	if kind := deltaOf(ev.Type); kind != otherDelta {
-		return api.Moving, d.delta(kind, ev, data)
-	}
 	var err error
 	switch ev.Type {
+	case textDelta, refusalDelta, summaryDelta, reasoningDelta, argumentsDelta, inputDelta:
+		err = d.delta(ev, data)
 	case "response.output_item.added":
 		if d.isSearch(ev.Item) {
 			return api.Moving, nil // its call_id is another one when it is done
@@ -114,7 +114,8 @@ func (d *decoder) event(ev *wireEvent, data []byte) (api.Progress, error) {
 }
 
 // delta appends a piece to its block. raw is the whole event, which is passed on for opaque items.
-func (d *decoder) delta(kind deltaKind, ev *wireEvent, raw []byte) error {
+func (d *decoder) delta(ev *wireEvent, raw []byte) error {
+	kind := ev.Type
 	it := d.find(ev.OutputIndex, ev.ItemID)
 	if it == nil && (kind == textDelta || kind == refusalDelta) { // some gateways do not announce messages
 		id, err := json.Marshal(ev.ItemID)
@@ -135,7 +136,7 @@ func (d *decoder) delta(kind deltaKind, ev *wireEvent, raw []byte) error {
 		return nil
 	case it.kind == messageItem && (kind == textDelta || kind == refusalDelta),
 		it.kind == reasoningItem && (kind == summaryDelta || kind == reasoningDelta):
-		b = d.blockAt(it, ev.slot(kind))
+		b = d.blockAt(it, ev.slot())
 		d.refused = d.refused || kind == refusalDelta
 	case it.kind == functionItem && kind == argumentsDelta, it.kind == customItem && kind == inputDelta:
 		b = it.blocks[0]
