@@ -142,7 +142,9 @@ func (d *decoder) afterStop(ev *wireEvent) error {
 }
 
 func (d *decoder) messageDelta(ev *wireEvent) error {
-	var w wireStop
+	var w struct {
+		StopReason string `json:"stop_reason"`
+	}
 	if err := json.Unmarshal(ev.Delta, &w); err != nil && len(ev.Delta) > 0 {
 		return fmt.Errorf("malformed message_delta: %w", err)
 	}

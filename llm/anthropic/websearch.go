@@ -124,7 +124,7 @@ func (b *block) beginSpan(citations json.RawMessage) {
 
 // addCitation adds the citation of a delta to the last span. Deltas of other types are ignored.
 func (b *block) addCitation(raw json.RawMessage) error {
-	var w wireCitation
+	var w struct{ Citation json.RawMessage }
 	if err := json.Unmarshal(raw, &w); err != nil {
 		return fmt.Errorf("malformed citation: %w", err)
 	}

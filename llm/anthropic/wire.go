@@ -67,17 +67,6 @@ type wireDelta struct {
 	PartialJSON string `json:"partial_json"`
 }
 
-// wireCitation is the delta of a text that cites.
-type wireCitation struct {
-	Type     string          `json:"type"`
-	Citation json.RawMessage `json:"citation"`
-}
-
-// wireStop is the delta of message_delta.
-type wireStop struct {
-	StopReason string `json:"stop_reason"`
-}
-
 func finishReason(stop string) llm.FinishReason {
 	switch stop {
 	case "pause_turn":

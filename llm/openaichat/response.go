@@ -77,7 +77,7 @@ func (d *decoder) take(w *wireChunk, data []byte) (api.Progress, error) {
 		return api.Moving, api.InBandError(bytes.Clone(data))
 	}
 	progress := api.Idle
-	for _, raw := range []json.RawMessage{groqUsage(w), w.Usage} {
+	for _, raw := range []json.RawMessage{w.Groq.Usage, w.Usage} {
 		if usage, ok := readUsage(raw); ok { // totals, not increments: the last one counts
 			d.Response.Usage = usage
 			progress = api.Moving
@@ -104,19 +104,12 @@ func (d *decoder) take(w *wireChunk, data []byte) (api.Progress, error) {
 // failed reports whether a chunk is an error.
 func failed(w *wireChunk) bool {
 	switch {
-	case !api.NoError(w.Error), w.Groq != nil && !api.NoError(w.Groq.Error), w.Object == "error":
+	case !api.NoError(w.Error), !api.NoError(w.Groq.Error), w.Object == "error":
 		return true
 	case len(w.Choices) == 0:
 		return api.IsNull(w.Usage) && (!api.IsNull(w.Message) || !api.IsNull(w.Detail))
 	}
 	return !api.NoError(w.Choices[0].Error)
-}
-
-func groqUsage(w *wireChunk) json.RawMessage {
-	if w.Groq == nil {
-		return nil
-	}
-	return w.Groq.Usage
 }
 
 // choice decodes a piece of the response. Pieces after the finish reason are ignored.

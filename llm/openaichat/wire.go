@@ -17,16 +17,13 @@ type wireChunk struct {
 	Choices []wireChoice    `json:"choices"`
 	Usage   json.RawMessage `json:"usage"`
 	Timings json.RawMessage `json:"timings"` // llama.cpp
-	Groq    *wireGroq       `json:"x_groq"`
+	Groq    struct {
+		Usage json.RawMessage `json:"usage"`
+		Error json.RawMessage `json:"error"`
+	} `json:"x_groq"` // Groq's own envelope
 	Error   json.RawMessage `json:"error"`
 	Message json.RawMessage `json:"message"`
 	Detail  json.RawMessage `json:"detail"`
-}
-
-// wireGroq is Groq's own envelope.
-type wireGroq struct {
-	Usage json.RawMessage `json:"usage"`
-	Error json.RawMessage `json:"error"`
 }
 
 type wireChoice struct {
