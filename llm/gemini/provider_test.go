@@ -272,3 +272,13 @@ func answering(t *testing.T, answer http.Handler) *Provider {
 	t.Helper()
 	return provider(t, Options{BaseURL: "http://x.test", HTTPClient: llmtest.PipeClient(t, answer)})
 }
+
+// An effort between the levels of a model becomes the nearest level, and none the lowest.
+func TestG8_NearestLevel(t *testing.T) {
+	for effort, want := range map[string]string{"none": "MINIMAL", "low": "MINIMAL", "medium": "HIGH", "max": "HIGH"} {
+		got, err := think(&llm.Request{Effort: effort, Facts: &llm.Model{Reasoning: true, Efforts: []string{"minimal", "high"}}})
+		if err != nil || !strings.Contains(got.config, `"thinkingLevel":"`+want+`"`) {
+			t.Errorf("%s: %s, %v, want %s", effort, got.config, err, want)
+		}
+	}
+}

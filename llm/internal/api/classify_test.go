@@ -226,6 +226,28 @@ func TestG5_NullError(t *testing.T) {
 	}
 }
 
+// One decoder reads the errors of all formats but Google's. Kinds that come with every status are
+// left to the status, and the type of an event names no error.
+func TestG5_FormsOfErrors(t *testing.T) {
+	for body, want := range map[string]api.Failure{
+		`{"type":"error","error":{"type":"overloaded_error","message":"m"},"request_id":"r"}`: {
+			Code: "overloaded_error", Message: "m", Kind: llm.ErrOverloaded, RequestID: "r"},
+		`{"type":"response.failed","response":{"error":{"code":"rate_limit_exceeded","message":"try again in 2s."}}}`: {
+			Code: "rate_limit_exceeded", Message: "try again in 2s.", Kind: llm.ErrRateLimit, RetryAfter: 2 * time.Second},
+		`{"error":{"type":"insufficient_quota","code":"new_code","message":"m"}}`: {
+			Code: "new_code", Message: "m", Kind: llm.ErrQuota},
+		`{"error":{"type":"invalid_request_error","message":"m"}}`: {
+			Code: "invalid_request_error", Message: "m", Status: 400},
+		`{"type":"error","code":null,"message":"m"}`: {Message: "m"},
+		`{"error":"m"}`: {Message: "m"},
+		`<html>`:        {},
+	} {
+		if got := api.DecodeError([]byte(body)); got != want {
+			t.Errorf("%s: %+v, want %+v", body, got, want)
+		}
+	}
+}
+
 func TestI17_SaidDelay(t *testing.T) {
 	for message, want := range map[string]time.Duration{
 		"Please retry in 44.5s.": 44500 * time.Millisecond, "retry in 1m30s, or pay": 90 * time.Second,
