@@ -276,7 +276,8 @@ func answering(t *testing.T, answer http.Handler) *Provider {
 // An effort between the levels of a model becomes the nearest level, and none the lowest.
 func TestG8_NearestLevel(t *testing.T) {
 	for effort, want := range map[string]string{"none": "MINIMAL", "low": "MINIMAL", "medium": "HIGH", "max": "HIGH"} {
-		got, err := think(&llm.Request{Effort: effort, Facts: &llm.Model{Reasoning: true, Efforts: []string{"minimal", "high"}}})
+		facts := &llm.Model{Reasoning: true, Efforts: []string{"minimal", "high"}}
+		got, err := think(&llm.Request{Effort: effort, Facts: facts})
 		if err != nil || !strings.Contains(got.config, `"thinkingLevel":"`+want+`"`) {
 			t.Errorf("%s: %s, %v, want %s", effort, got.config, err, want)
 		}
