@@ -13,10 +13,9 @@ import (
 // startNames are the variables of the user that start something.
 type startNames struct {
 	// fileVars name files or directories that later programs run or read as their configuration.
-	// Directories of libraries, such as those of PYTHONPATH, are not among them: they are the code
-	// of projects.
 	fileVars []string
-	// commandVars have commands for a shell, and optionVars other commands, or options of programs.
+	// commandVars have commands for a shell, and optionVars other commands, options of programs, or
+	// directories of modules.
 	commandVars, optionVars []string
 }
 
@@ -34,7 +33,7 @@ func namesThatStart() startNames {
 			"PAGER", "MANPAGER", "GIT_SSH", "GIT_SSH_COMMAND", "GIT_ASKPASS", "SSH_ASKPASS", "SUDO_ASKPASS", "GIT_EXTERNAL_DIFF",
 			"GIT_PROXY_COMMAND", "BROWSER", "PROMPT_COMMAND", "RUSTC", "RUSTC_WRAPPER"},
 		optionVars: []string{"SHELL", "LESSOPEN", "LESSCLOSE", "PS4", "NODE_OPTIONS", "RUBYOPT", "RUBYLIB", "PERL5OPT",
-			"PERL5LIB", "PERL5DB", "JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS", "MAVEN_OPTS", "GRADLE_OPTS", "VIMINIT",
+			"PERL5LIB", "PERL5DB", "PYTHONPATH", "NODE_PATH", "JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS", "MAVEN_OPTS", "GRADLE_OPTS", "VIMINIT",
 			"EXINIT", "GOFLAGS", "MAKEFLAGS"},
 	}
 }
@@ -139,7 +138,10 @@ func (v startVariables) mentions(name string) bool {
 			words = append(words, word)
 		}
 	}
-	hasModules := name == "PERL5LIB" || name == "RUBYLIB" // in directories
+	hasModules := slices.Contains([]string{"PERL5LIB", "RUBYLIB", "PYTHONPATH", "NODE_PATH"}, name) // in directories
+	if name == "PYTHONPATH" && plain != "" && slices.Contains(filepath.SplitList(plain), "") {
+		return true // the directory in which Python starts
+	}
 	return slices.ContainsFunc(words, func(word string) bool {
 		return slices.ContainsFunc(inOption(word, hasModules), func(word string) bool {
 			file := realPath(v.path(word))
@@ -163,6 +165,9 @@ func (v startVariables) runBy(name string) (files []string, exposed string) {
 				exposed = why
 			}
 		}
+	}
+	if exposed == "" {
+		exposed = foundInside(command, v.getenv("PATH"), v.roots)
 	}
 	return files, exposed
 }

@@ -60,7 +60,7 @@ func TestU23_CommandsInVariables(t *testing.T) {
 	for name, value := range map[string]string{"EDITOR": "$DOT/ed.sh", "VISUAL": "${NONE:-$DOT/vis.sh} -w",
 		"GIT_PAGER": "tools/p", "NODE_OPTIONS": "--max-old-space-size=1 --import=file://$DOT/hook.mjs",
 		"PERL5OPT": "-I. -MTest::Run", "GOFLAGS": "-toolexec=$DOT/tool", "LESSOPEN": "|-$DOT/open.sh %s",
-		"PERL5LIB": "/usr/share/perl5:lib", "RUBYLIB": "lib", "MAKEFLAGS": "-Imk",
+		"PERL5LIB": "/usr/share/perl5:lib", "RUBYLIB": "lib", "MAKEFLAGS": "-Imk", "PYTHONPATH": ":/opt/lib", "NODE_PATH": "$DOT/lib",
 		"RUBYOPT": "-r$DOT/start.rb", "FCEDIT": "sh -c '~/proj/ed'"} {
 		t.Run(name, func(t *testing.T) {
 			b := newGitEdits(t, []string{"main.go"}, nil)
