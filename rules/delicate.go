@@ -135,8 +135,14 @@ func startingFile(name string) (d delicate, ok bool) {
 		return delicate{base, base,
 			"git may take a directory with " + base + " for a repository, whose configuration starts programs"}, true
 	}
+	if base := strings.ToLower(path.Base(name)); isLibrary(base) {
+		return delicate{base, base, "programs may load it as a library, by LD_LIBRARY_PATH for instance"}, true
+	}
 	table := env.DelicateFiles()
 	for elem := range strings.SplitSeq(name, "/") {
+		if hasOption(elem) {
+			return delicate{elem, elem, "programs that get its name in a list may take a part of it for an option"}, true
+		}
 		elem = env.PlainName(elem)
 		ofMise := strings.HasPrefix(elem, "mise.") && strings.HasSuffix(elem, ".toml") // with the name of an environment
 		if ofMise || slices.ContainsFunc(table, func(d env.Delicate) bool { return d.Name == elem }) {
@@ -144,6 +150,21 @@ func startingFile(name string) (d delicate, ok bool) {
 		}
 	}
 	return d, false
+}
+
+// isLibrary reports whether a name, in lower case, is one of those by which programs find their
+// libraries. The text of a file can be one.
+func isLibrary(name string) bool {
+	return slices.Contains([]string{".so", ".dylib", ".pyd", ".node"}, path.Ext(name)) || strings.Contains(name, ".so.")
+}
+
+// hasOption reports whether a part of a name is an option where xargs, or a shell, takes blanks for
+// the ends of names.
+func hasOption(name string) bool {
+	words := strings.Fields("x" + strings.NewReplacer(`"`, "", "'", "", `\`, "").Replace(name)) // it may begin with a blank
+	return len(words) > 1 && slices.ContainsFunc(words[1:], func(word string) bool {
+		return len(word) > 1 && word[0] == '-'
+	})
 }
 
 // python says why a file asks that lies in an environment of python. Pip and conda mark the

@@ -78,3 +78,24 @@ func TestU17_HiddenFiles(t *testing.T) {
 		}
 	}
 }
+
+// The name of a library asks, because programs load it where LD_LIBRARY_PATH leads, and so does one
+// that has an option behind a blank, because programs that get it from xargs take it for one.
+func TestU17_NamesOfLibrariesAndOptions(t *testing.T) {
+	set, err := rules.Load(rules.Dirs{Work: "/p", Roots: []string{"/p"},
+		Resolve: func(name string) (string, error) { return name, nil }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]bool{
+		"a - b.md": true, "a b-c.md": true, "-a": true, "a.social.md": true, "so": true,
+		"libz.so.1": false, "build/libz.so": false, "libz.1.DYLIB": false, "src/msvcrt.pyd": false, "a.node": false,
+		"a --output-file=x/y": false, "a\n-o": false, " -o": false, `a "'-o'`: false, "d/a\t\\-o x": false,
+	} {
+		d := set.Decide(t.Context(), envtest.NewMemory(nil), tool.Request{Dir: "/p", Call: llm.ToolCall{Name: "write_file",
+			Args: "{}"}, Access: tool.Access{Effect: tool.Writes, Paths: []string{"/p/" + name}}})
+		if d.Edits != want || d.Verdict != tool.Ask {
+			t.Errorf("%q: %+v", name, d)
+		}
+	}
+}
