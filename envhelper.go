@@ -13,6 +13,7 @@ import (
 	"runtime"
 	"strings"
 
+	"github.com/attractor-go/attractor/internal/git"
 	"github.com/attractor-go/attractor/internal/lookpath"
 	"github.com/attractor-go/attractor/internal/version"
 )
@@ -87,7 +88,8 @@ func envHelperPaths(name, goos, goarch string, self bool) (paths []string) {
 	if err == nil {
 		paths = append(paths, filepath.Join(filepath.Dir(own), helperName))
 	}
-	if helper, err := lookpath.Find(helperName, os.Getenv("PATH")); err == nil {
+	here, _ := os.Getwd() // where there is none, PATH has none of its programs
+	if helper, err := lookpath.Find(helperName, os.Getenv("PATH"), git.WorkTrees(here, os.Getenv("HOME"))...); err == nil {
 		paths = append(paths, helper)
 	}
 	if self && err == nil && !strings.HasSuffix(own, ".test") { // whatever it is called, but not the binary of a test

@@ -53,6 +53,7 @@ func (s *Setup) openLanguageServers(c *config) error {
 		return err
 	}
 	var runs []string
+	foreign := append(s.repositories(c.getenv("HOME")), s.here, s.Project.Root)
 	for i := range list {
 		one := &list[i]
 		one.Refused = s.refuseLanguageServer(c, one)
@@ -61,7 +62,7 @@ func (s *Setup) openLanguageServers(c *config) error {
 			if one.Env == nil {
 				one.Env = map[string]string{}
 			}
-			one.Env["PATH"] = lookpath.Outside(os.Getenv("PATH"), s.here, s.Project.Root) // also for what it starts
+			one.Env["PATH"] = lookpath.Outside(os.Getenv("PATH"), foreign...) // also for what it starts
 		}
 		runs = append(runs, s.runByServer(cmp.Or(one.Dir, s.here), one.Command, one.Args, one.Env,
 			string(one.Initialization), string(one.Settings))...)

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/attractor-go/attractor/internal/git"
+	"github.com/attractor-go/attractor/internal/userfiles"
 	"github.com/attractor-go/attractor/load"
 	"github.com/attractor-go/attractor/rules"
 )
@@ -30,16 +31,11 @@ func (s *Setup) openRules(c *config) error {
 	return err
 }
 
-// repositoriesOf returns the tops of the repositories around directories, without links. One that the
-// home directory or the system's programs are in has others' programs as well, and does not count.
-func repositoriesOf(home string, dirs ...string) (tops []string) {
-	home = filepath.ToSlash(realPath(home))
-	for _, dir := range dirs {
-		for _, top := range git.Tops(realPath(dir)) {
-			if top = filepath.ToSlash(top); top != home && !isBelow([]string{top}, home) && !isBelow([]string{top}, "/usr/bin") {
-				tops = append(tops, top)
-			}
-		}
+// repositories returns the work trees of the repositories around the directories of the session, given
+// the home directory: what PATH finds there is no program of the system or of the user's.
+func (s *Setup) repositories(home string) (tops []string) {
+	for _, dir := range append(slices.Clone(s.dirs.list), s.here, s.Project.Root) {
+		tops = append(tops, userfiles.Slashed(git.WorkTrees(dir, home))...)
 	}
 	return tops
 }
@@ -51,7 +47,7 @@ func (s *Setup) ruleDirs(c *config) rules.Dirs {
 	}
 	dirs := load.RuleDirs(s.Local, c.getenv, s.mayRead())
 	dirs.Copies = s.copies
-	dirs.Repository = repositoriesOf(dirs.Home, s.Local.WorkDir(), s.Project.Root)
+	dirs.Repository = s.repositories(dirs.Home)
 	if !s.boxed() { // then the sandbox confines them, which does not keep them from changing things
 		dirs.Observed = func() bool { return s.observing.sandbox() != nil }
 	}

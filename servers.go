@@ -123,8 +123,8 @@ func (s *Setup) startServers(ctx context.Context, c *config, list []mcp.Server, 
 	if len(list) == 0 {
 		return
 	}
-	s.places = &places{dir: s.here, root: s.Project.Root, limits: c.Limits, confine: c.Sandbox, box: s.box,
-		environ: serverEnviron(c)}
+	s.places = &places{dir: s.here, limits: c.Limits, confine: c.Sandbox, box: s.box, environ: serverEnviron(c)}
+	s.places.foreign = append(s.repositories(c.getenv("HOME")), s.here, s.Project.Root)
 	s.Unmasked = append(s.Unmasked, maskServers(s.Secrets, list)...)
 	o := mcp.Options{Servers: list, Env: s.places.env, Answers: c.Ask != nil, Budget: mcp.BudgetFor(s.modelWindow()),
 		Secret: func(name, value string) { _ = s.Secrets.Register(name, value) }, // a short token cannot be masked
@@ -184,7 +184,7 @@ func serverEnviron(c *config) (environ []string) {
 // not confined, and those of the project's, which are confined as commands are.
 type places struct {
 	dir     string
-	root    string // of the project
+	foreign []string // directories with programs that are not the user's
 	limits  env.Limits
 	confine sandbox.Options
 	box     *sandbox.Sandbox // of the session
@@ -197,12 +197,12 @@ type places struct {
 	boxes  []*sandbox.Sandbox
 }
 
-// outside returns the variables of servers without what PATH has of the project.
+// outside returns the variables of servers without what PATH has of the project and around it.
 func (p *places) outside() []string {
 	environ := slices.Clone(p.environ)
 	for i, v := range environ {
 		if path, is := strings.CutPrefix(v, "PATH="); is {
-			environ[i] = "PATH=" + lookpath.Outside(path, p.dir, p.root)
+			environ[i] = "PATH=" + lookpath.Outside(path, p.foreign...)
 		}
 	}
 	return environ

@@ -52,8 +52,7 @@ func newRunner(ctx context.Context, o Options) (*runner, *git.Repository, error)
 	if o.Environ == nil {
 		o.Environ = os.Environ()
 	}
-	main := strings.TrimSuffix(roots[len(roots)-1], string(filepath.Separator)+".git") // beside a linked work tree
-	if g.environ, g.program, err = environ(o.Environ, slices.Concat(roots, []string{main}, git.Tops(dir))); err != nil {
+	if g.environ, g.program, err = environ(o.Environ, slices.Concat(roots, git.WorkTrees(dir, os.Getenv("HOME")))); err != nil {
 		return nil, nil, err
 	}
 	repo, why, err := g.find(ctx, dir)

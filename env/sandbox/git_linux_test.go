@@ -371,7 +371,9 @@ func TestL4_ProgramsAndPipesOfCommands(t *testing.T) {
 	if err := errors.Join(os.Mkdir(below, 0o755), os.Symlink(below, link)); err != nil {
 		t.Fatal(err)
 	}
-	for _, at := range []string{dir, below, link} {
+	tree := filepath.Join(t.TempDir(), "tree")
+	git(t, dir, "worktree", "add", "-q", tree)
+	for _, at := range []string{dir, below, link, tree} {
 		b := newBox(t, at, sandbox.Options{Environ: environ}, env.LocalOptions{})
 		b.succeeds(t, "true")
 		if _, err := os.Stat(canary); err == nil {

@@ -14,7 +14,6 @@ import (
 	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/internal/git"
 	"github.com/attractor-go/attractor/internal/lookpath"
-	"github.com/attractor-go/attractor/internal/userfiles"
 )
 
 // Options are the host's choices for a sandbox.
@@ -79,16 +78,11 @@ func getenv(environ []string, name string) string {
 }
 
 // roots returns the directories in which commands, or the repositories around them, may put
-// programs. A repository that the home directory is in has the user's own programs.
+// programs.
 func (o *Options) roots() []string {
 	roots := append(slices.Clip(o.Roots), o.dir)
-	home := userfiles.RealPath(getenv(o.Environ, "HOME"))
 	for _, root := range slices.Clone(roots) {
-		for _, top := range git.Tops(userfiles.RealPath(root)) {
-			if rel, err := filepath.Rel(top, home); err != nil || !filepath.IsLocal(rel) {
-				roots = append(roots, top)
-			}
-		}
+		roots = append(roots, git.WorkTrees(root, getenv(o.Environ, "HOME"))...)
 	}
 	return roots
 }

@@ -231,3 +231,29 @@ func TestU18_NoCodeOfTheProject(t *testing.T) {
 		}
 	}
 }
+
+// What PATH finds in another work tree of the repository is no program of the user's, either.
+func TestU18_NoProgramOfAnotherWorkTree(t *testing.T) {
+	t.Parallel()
+	h := newHome(t, "http://127.0.0.1:1")
+	git := func(args ...string) {
+		t.Helper()
+		args = append([]string{"-c", "user.name=a", "-c", "user.email=a@b"}, args...)
+		cmd := exec.Command("git", args...)
+		cmd.Dir = h.dir
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("git %q: %v\n%s", args, err, out)
+		}
+	}
+	mark, tree := filepath.Join(h.home, "mark"), filepath.Join(t.TempDir(), "tree")
+	h.put("node_modules/.bin/planted", "#!/bin/sh\n> "+mark+"\n")
+	git("init", "-q")
+	git("commit", "-q", "--allow-empty", "-m", "one")
+	git("worktree", "add", "-q", tree)
+	h.own(`{"mcpServers": {"one": {"command": "planted"}}}`)
+	path := []string{"PATH=" + filepath.Join(h.dir, "node_modules/.bin") + ":" + os.Getenv("PATH")}
+	h.runWith(0, path, "mcp", "list", "--dir", tree)
+	if _, err := os.Stat(mark); err == nil {
+		t.Error("a program of the main work tree ran")
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -84,7 +85,7 @@ func (s *Snapshot) ask(ctx context.Context, e env.Environment, repo *Repository)
 	var out, said bytes.Buffer
 	over := false
 	main := strings.TrimSuffix(repo.CommonDir, "/.git") // of a linked work tree, the one beside it
-	roots := slices.Concat([]string{s.Root, main}, Tops(s.Root), Tops(main), env.ConfinementOf(e).Writable)
+	roots := slices.Concat([]string{s.Root, main}, WorkTrees(s.Root, os.Getenv("HOME")), env.ConfinementOf(e).Writable)
 	script := "set -- " + shquote.Words(roots...) + "\n" + strings.Replace(question, "SUBJECTS",
 		strconv.Itoa(maxSubjects), 1)
 	result, err := env.Run(env.Observing(ctx, true), e, env.Command{Script: script, Output: func(stream int, p []byte) {

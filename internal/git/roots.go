@@ -55,6 +55,55 @@ func Tops(dir string) (tops []string) {
 	}
 }
 
+// WorkTrees returns the directories on this machine in which programs are those of the repositories
+// that dir is in: their work trees, as Tops has them, the other work trees of the same repositories,
+// such as the main one of a linked one, and those around these. There are no links in them. One that
+// the home directory or the system's programs are in has others' programs as well, and does not count.
+func WorkTrees(dir, home string) (tops []string) {
+	home = userfiles.RealPath(home)
+	known := map[string]bool{}
+	for next := []string{dir}; len(next) > 0; next = next[1:] {
+		for _, top := range Tops(userfiles.RealPath(next[0])) {
+			if !known[top] && !isIn(top, home) && !isIn(top, "/usr/bin") {
+				known[top], tops = true, append(tops, top)
+				next = append(next, siblings(top)...)
+			}
+		}
+	}
+	return tops
+}
+
+// isIn reports whether a file is in a directory, or is it.
+func isIn(dir, name string) bool {
+	rel, err := filepath.Rel(dir, name)
+	return err == nil && filepath.IsLocal(rel)
+}
+
+// siblings returns the main work tree of a work tree's repository, and the linked ones. They may not
+// exist.
+func siblings(top string) (tops []string) {
+	common := filepath.Join(top, ".git")
+	if target, is := strings.CutPrefix(small(common), "gitdir:"); is {
+		common = from(top, strings.TrimSpace(target))
+		if shared := strings.TrimSpace(small(filepath.Join(common, "commondir"))); shared != "" {
+			common = from(common, shared)
+		}
+	}
+	common = userfiles.RealPath(common)
+	tops = append(tops, filepath.Dir(common)) // also of one without a work tree, beside which others are
+	linked, err := os.ReadDir(filepath.Join(common, "worktrees"))
+	if err != nil { // there are none
+		return tops
+	}
+	for _, entry := range linked {
+		admin := filepath.Join(common, "worktrees", entry.Name())
+		if dotGit := strings.TrimSpace(small(filepath.Join(admin, "gitdir"))); dotGit != "" {
+			tops = append(tops, filepath.Dir(from(admin, dotGit)))
+		}
+	}
+	return tops
+}
+
 // elsewhere returns the directory that a work tree's .git file names, if it names the work tree in
 // turn.
 func elsewhere(top string) []string {
