@@ -6,9 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 
 	"github.com/attractor-go/attractor/env"
@@ -100,13 +98,9 @@ func (s *Setup) readHooks(c *config) error {
 // guarded returns the files of this machine that hooks run in a session in a directory, and the
 // user's files that configure hooks: an edit of one needs an approval, because the hook would run
 // it without one. exposed says which may run any file of the session's directories.
-func (h *sessionHooks) guarded(here, root string, roots []string) (files []string, exposed string) {
+func (h *sessionHooks) guarded(here, root string) (files []string, exposed string) {
 	if h == nil {
 		return nil, ""
-	}
-	nowhere := func(string) bool { return false }
-	outside := func(file string) bool {
-		return filepath.IsAbs(file) && !isBelow(append(roots, root), userfiles.RealPath(file))
 	}
 	for i := range h.list {
 		hook, dir := &h.list[i], here
@@ -115,11 +109,7 @@ func (h *sessionHooks) guarded(here, root string, roots []string) (files []strin
 		}
 		watched := trust.Watched(root, dir, hook.Command, hook.Args...)
 		files = append(slices.Concat(files, watched.Runs, watched.Names), userfiles.RealPath(hook.File))
-		why := trust.MayRun(nowhere, hook.Command, hook.Args...)
-		if why != "" && trust.MayRun(outside, hook.Command, hook.Args...) == "" {
-			why = strings.Join(watched.Blind, "; ") // what is known of a script
-		}
-		if why != "" && exposed == "" {
+		if why := trust.MayRun(hook.Command, hook.Args...); why != "" && exposed == "" {
 			exposed = exposes("the hook "+texts.Cut(hook.Command, 60, "…"), why)
 		}
 	}

@@ -573,7 +573,7 @@ func TestU19_EditsOfWhatHooksWillRunAsk(t *testing.T) {
 // read, print, tell or format.
 func TestU19_EditsThatHooksMayRunAsk(t *testing.T) {
 	for command, asks := range map[string]bool{"make lint": true, "npx prettier --write x": true, "mocha": true,
-		"node tools/x.js": true, "python3 -c 'import json'": true, "sh THERE/hooks/runs.sh": true, "sh tools/y.sh": true, "bun THERE/hooks/guard.sh": true,
+		"node tools/x.js": true, "python3 -c 'import json'": true, "sh tools/y.sh": true, "bun THERE/hooks/guard.sh": true,
 		"Rscript THERE/hooks/guard.sh":        true,
 		"find . -name '*.hook' -exec sh {} +": true, "ls hooks | while read f; do sh hooks/$f; done": true,
 		"cat list | sh": true, "cat list | xargs sh": true, "$(cat list)": true, "PATH=.:$PATH cat": true,
@@ -581,14 +581,11 @@ func TestU19_EditsThatHooksMayRunAsk(t *testing.T) {
 		"osascript -e \"$(cat x)\"": true, "echo 'unfinished": true,
 		"jq -r .tool_input.file_path | xargs gofmt -w": false, "f=$(jq -r .tool_name) && /bin/echo \"$f\" >>~/log": false,
 		"osascript -e 'display notification \"done\"'": false, "curl -s -d @- http://localhost:1": false,
-		"python3 /elsewhere/x.py": false, "THERE/hooks/guard.sh": false, "sh \"$HOME\"/hooks/guard.sh": false} {
+		"python3 /elsewhere/x.py": true, "/elsewhere/guard.sh": true, "sh \"$HOME\"/hooks/guard.sh": true,
+		"black x.py": true, "input=$(cat); case $input in *forbidden*) echo no >&2; exit 2 ;; esac": false} {
 		w := newWatched(t, calls(t, "write_file", object{"file_path": "main.go", "content": "x"}), fakellm.Turn{Text: "done"})
 		home := t.TempDir()
-		t.Setenv("HOME", home)
-		command = strings.ReplaceAll(command, "THERE", home)
 		put(t, home, ".claude/settings.json", hookSettings(t, "SessionEnd", "", command))
-		put(t, home, "hooks/runs.sh", "npm test\n")
-		put(t, home, "hooks/guard.sh", "case $(cat) in *forbidden*) echo no >&2; exit 2 ;; esac\n")
 		w.write("tools/x.js", "x\n")
 		c := w.config()
 		c.Mode, c.Getenv = permit.ModeAcceptEdits, variables("ANTHROPIC_API_KEY", "k", "ANTHROPIC_BASE_URL", w.url, "HOME", home)

@@ -73,10 +73,6 @@ var claudeModes = []string{"default", "acceptEdits", "plan", "bypassPermissions"
 var modeFiles = map[string]string{
 	"ordinary.txt": "one\n", "src/a.txt": "x\n", "secrets.pem": "x\n", "closed.txt": "x\n", "curious.txt": "x\n",
 	"~/.state/attractor/rules.json": `{"permissions": {"deny": ["Edit(denied.txt)", "Read(closed.txt)"], "ask": ["Edit(asked.txt)", "Read(curious.txt)"], "allow": ["Bash(mkdir:*)"]}}`,
-	"~/hook.sh": `input=$(cat); echo "$input" >>"$0.inputs"; case $input in
-*hooked.txt*) echo '{"hookSpecificOutput": {"hookEventName": "PreToolUse", "permissionDecision": "ask"}}';;
-*forbidden.txt*) echo 'not this one' >&2; exit 2;;
-esac`,
 }
 
 // Every mode does with every kind of call what it promises. Rules and hooks that deny count in all
@@ -89,9 +85,12 @@ func TestN8_ModesDecide(t *testing.T) {
 			if err := os.Symlink(t.TempDir(), filepath.Join(b.dir, "out")); err != nil {
 				t.Fatal(err)
 			}
-			put(t, b.home, ".claude/settings.json",
-				`{"hooks": {"PreToolUse": [{"matcher": "Edit|Write", "hooks": [{"type": "command", "command": "sh `+
-					b.home+`/hook.sh"}]}]}}`)
+			inputs := filepath.Join(b.home, "hook.inputs")
+			put(t, b.home, ".claude/settings.json", hookSettings(t, "PreToolUse", "Edit|Write",
+				`input=$(cat); echo "$input" >>`+inputs+`; case $input in
+*hooked.txt*) echo '{"hookSpecificOutput": {"hookEventName": "PreToolUse", "permissionDecision": "ask"}}';;
+*forbidden.txt*) echo 'not this one' >&2; exit 2;;
+esac`))
 			b.model(func(r *fakellm.Request) fakellm.Turn {
 				if !strings.Contains(r.Messages[0].Parts.Text(), "the task") {
 					return []fakellm.Turn{{Calls: []fakellm.Call{{ID: partCall, Name: "write_file",
@@ -122,9 +121,9 @@ func TestN8_ModesDecide(t *testing.T) {
 					t.Fatal(err)
 				}
 			})
-			if inputs, err := os.ReadFile(filepath.Join(b.home, "hook.sh.inputs")); err != nil ||
-				!strings.Contains(string(inputs), `"permission_mode":"`+claudeModes[m]+`"`) {
-				t.Errorf("the hooks got %s, %v", inputs, err)
+			if got, err := os.ReadFile(inputs); err != nil ||
+				!strings.Contains(string(got), `"permission_mode":"`+claudeModes[m]+`"`) {
+				t.Errorf("the hooks got %s, %v", got, err)
 			}
 			for i, c := range sessionCalls {
 				id := fmt.Sprintf("call_%d_0", i)

@@ -643,6 +643,22 @@ func TestU17_ProgramsInTheDirectory(t *testing.T) {
 	}
 }
 
+// Where PATH finds programs of git's configuration in the session's directories, an edit of any file
+// asks: an environment of Python loads code of the project.
+func TestU17_ProgramsOfGitThatAreFoundInside(t *testing.T) {
+	peer.Need(t, "git")
+	for program, asks := range map[string]bool{"nbstripout": true, "black": false} {
+		b := newGitEdits(t, []string{"main.go"}, nil)
+		if !asks {
+			b.asked, b.not = nil, b.asked
+		}
+		putHook(t, b.dir, ".venv/bin/"+program, "x")
+		put(t, b.home, ".gitconfig", "[diff \"ipynb\"]\n\ttextconv = nbstripout -t\n")
+		b.withVars(map[string]string{"PATH": filepath.Join(b.dir, ".venv/bin") + ":/usr/bin"})
+		b.edits()
+	}
+}
+
 // In the mode accept-edits nobody changes, without a question, what MCP servers run, which the next
 // session starts.
 func TestM1_EditsOfWhatServersRunAsk(t *testing.T) {

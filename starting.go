@@ -13,8 +13,10 @@ import (
 
 	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/internal/git"
+	"github.com/attractor-go/attractor/internal/lookpath"
 	"github.com/attractor-go/attractor/internal/texts"
 	"github.com/attractor-go/attractor/internal/userfiles"
+	"github.com/attractor-go/attractor/rules/shell"
 	"github.com/attractor-go/attractor/trust"
 )
 
@@ -28,7 +30,7 @@ func (s *Setup) starting(ctx context.Context, c *config) (names []string, expose
 	roots = slices.Compact(roots)
 	names = c.linkedHome(roots)
 	byGit, exposed := s.namedByGit(ctx, c, roots)
-	byHooks, exposedByHooks := s.hooks.guarded(s.here, s.projectHere(), roots)
+	byHooks, exposedByHooks := s.hooks.guarded(s.here, s.projectHere())
 	byVariables, exposedByVariables := namedByVariables(roots, s.here, c)
 	if exposed = cmp.Or(exposed, exposedByHooks, exposedByVariables); exposed == "" {
 		exposed = exposedByEntering(roots, &s.nesting)
@@ -121,7 +123,7 @@ func (s *Setup) namedByGit(ctx context.Context, c *config, roots []string) (name
 	for _, tree := range trees {
 		named := git.Files{Env: machine}.Named(ctx, filepath.ToSlash(tree.top), c.getenv)
 		files, byHooks := tree.hooks(named.Hooks, roots)
-		byCommands, blind := tree.commands(named, roots)
+		byCommands, blind := tree.commands(named, roots, c.getenv("PATH"))
 		for _, name := range slices.Concat(named.Files, files, byCommands) {
 			if realPath(name) != tree.top {
 				names = append(names, name)
@@ -158,7 +160,7 @@ func (t workTree) hooks(dirs, roots []string) (files []string, exposed string) {
 // commands returns the files below the outermost work tree, and in the roots, that programs of the
 // configuration run in a work tree, and what may run any file. Aliases do not count for that,
 // because their user calls them.
-func (t workTree) commands(named git.Named, roots []string) (files []string, exposed string) {
+func (t workTree) commands(named git.Named, roots []string, path string) (files []string, exposed string) {
 	const by = "a program of git's configuration may run it: "
 	commands := named.Commands
 	if len(commands) > maxGitCommands {
@@ -166,6 +168,9 @@ func (t workTree) commands(named git.Named, roots []string) (files []string, exp
 	}
 	for _, command := range commands {
 		named, why := runBy(t.outer, t.top, command)
+		if why == "" {
+			why = foundInside(command, path, roots)
+		}
 		if files = append(files, named...); why != "" {
 			exposed = by + why
 		}
@@ -190,6 +195,18 @@ func runBy(root, dir, command string) (files []string, exposed string) {
 		exposed = texts.Shown(watched.Runs[at]) + " may start others"
 	}
 	return append(watched.Runs, watched.Names...), exposed
+}
+
+// foundInside returns which program of a command PATH finds in the session's directories, or "". An
+// environment of Python there loads code that its packages name, which may be anywhere in them.
+func foundInside(command, path string, roots []string) string {
+	for _, c := range shell.Parse(command, shell.Place{}).Commands {
+		program, err := lookpath.Find(c.Words[0], path)
+		if dir := realPath(filepath.Dir(program)); err == nil && (slices.Contains(roots, dir) || isBelow(roots, dir)) {
+			return "PATH finds " + texts.Shown(c.Words[0]) + " in the session's directories"
+		}
+	}
+	return ""
 }
 
 // configsOfMise returns the files from which mise, and asdf, take what they run in a directory.
