@@ -39,8 +39,6 @@ type Document struct {
 	rule  bool   // it may say which files it applies to
 	line  int    // lines of the file before the text
 	real  string // the path without links
-
-	patterns [][]string // the elements of the Globs without braces
 }
 
 // State says what becomes of a document.

@@ -52,7 +52,7 @@ func (l *list) follow(ctx context.Context, from source, by *Document, depth int)
 			}
 			return
 		}
-		d := Document{Path: file, Dir: by.Dir, Globs: by.Globs, patterns: by.patterns, By: by.Path}
+		d := Document{Path: file, Dir: by.Dir, Globs: by.Globs, By: by.Path}
 		if err := from.load(ctx, &d); err != nil {
 			if isFileName(ref.name) || !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, errNotFile) {
 				l.mistake(by.Path, line, "@%s is not imported: %s", ref.name, reason(err))

@@ -1,20 +1,20 @@
 package instructions
 
 import (
-	"path"
 	"slices"
 	"strings"
+
+	"github.com/bmatcuk/doublestar/v4"
+
+	"github.com/attractor-go/attractor/search"
 )
 
 // The limits of the patterns of rules. They bound the time in which a file is compared with all of
 // them.
 const (
-	maxGlobs        = 100   // of a rule
-	maxGlob         = 500   // bytes
-	maxElems        = 32    // of a pattern
-	maxDepth        = 64    // of a file that is compared
-	maxAlternatives = 64    // of a pattern with braces
-	maxPatterns     = 1_000 // of all rules in a directory, with their alternatives
+	maxGlobs    = 100   // of a rule
+	maxGlob     = 500   // bytes
+	maxPatterns = 1_000 // of all rules in a directory, with their alternatives
 )
 
 // scope takes the front matter off the text of a rule, and sets the files to which the rule
@@ -90,17 +90,17 @@ func (f *finder) globs(d *Document, items []string, line int) {
 			case len(d.Globs) == maxGlobs:
 				f.mistake(d.Path, d.line+line+i, "only the first %d patterns are used", maxGlobs)
 				return
-			case len(all) == 0:
+			case all == 0:
 				f.mistake(d.Path, d.line+line+i,
 					"the pattern %s cannot be used: it has to be a path from %s, such as src/**/*.ts", glob, d.Dir)
-			case f.patterns+len(all) > maxPatterns:
+			case f.patterns+all > maxPatterns:
 				f.mistake(d.Path, d.line+line+i,
 					"the pattern %s and those behind it are not used: the rules in %s have more than %d", glob, d.Dir,
 					maxPatterns)
 				return
 			default:
-				f.patterns += len(all)
-				d.Globs, d.patterns = append(d.Globs, glob), append(d.patterns, all...)
+				f.patterns += all
+				d.Globs = append(d.Globs, glob)
 			}
 		}
 	}
@@ -146,55 +146,13 @@ func relativeGlob(glob string) string {
 	return glob
 }
 
-// alternatives returns the elements of each alternative of a pattern, or nil if it is invalid or
-// too long.
-func alternatives(glob string) (all [][]string) {
-	if glob == "" || len(glob) > maxGlob {
-		return nil
+// alternatives returns how many patterns without braces a pattern stands for, or 0 if it cannot be
+// used.
+func alternatives(glob string) int {
+	if len(glob) > maxGlob || slices.Contains(strings.Split(glob, "/"), "..") {
+		return 0
 	}
-	for _, g := range expand(glob) {
-		elems := strings.Split(g, "/")
-		invalid := slices.ContainsFunc(elems, func(elem string) bool {
-			_, err := path.Match(elem, "")
-			return err != nil || elem == ".."
-		})
-		if all = append(all, elems); invalid || len(elems) > maxElems || len(all) > maxAlternatives {
-			return nil
-		}
-	}
-	return all
-}
-
-// expand returns the alternatives of a pattern with braces, and stops when there are more than
-// maxAlternatives.
-func expand(glob string) []string {
-	all := []string{glob}
-	for i := 0; i < len(all) && len(all) <= maxAlternatives; {
-		open, end := braces(all[i])
-		if end < 0 {
-			i++
-			continue
-		}
-		before, after := all[i][:open], all[i][end+1:]
-		var more []string
-		for alternative := range strings.SplitSeq(all[i][open+1:end], ",") {
-			more = append(more, before+alternative+after)
-		}
-		all = slices.Replace(all, i, i+1, more...)
-	}
-	return all
-}
-
-// braces returns the place of the first innermost pair of braces, -1 if there is none.
-func braces(glob string) (open, end int) {
-	end = strings.IndexByte(glob, '}')
-	if end < 0 {
-		return -1, -1
-	}
-	if open = strings.LastIndexByte(glob[:end], '{'); open < 0 {
-		return -1, -1
-	}
-	return open, end
+	return search.Alternatives(glob)
 }
 
 // appliesTo reports whether a document applies to a file below its directory.
@@ -203,31 +161,5 @@ func (d *Document) appliesTo(file string) bool {
 		return true
 	}
 	rel, ok := relative(d.Dir, file)
-	elems := strings.Split(rel, "/")
-	return ok && len(elems) <= maxDepth && slices.ContainsFunc(d.patterns,
-		func(p []string) bool { return matches(p, elems) })
-}
-
-// matches reports whether the elements of a pattern match those of a path. An element ** matches
-// any number of them. The time is that of a table of both, whatever the pattern.
-func matches(glob, elems []string) bool {
-	row := make([]bool, len(elems)+1) // whether what was seen of the pattern matches the first i elements
-	row[0] = true
-	for _, g := range glob {
-		if g == "**" {
-			for i := 1; i < len(row); i++ {
-				row[i] = row[i] || row[i-1]
-			}
-			continue
-		}
-		for i := len(row) - 1; i > 0; i-- {
-			ok := false
-			if row[i-1] {
-				ok, _ = path.Match(g, elems[i-1]) // the pattern is valid
-			}
-			row[i] = ok
-		}
-		row[0] = false
-	}
-	return row[len(elems)]
+	return ok && slices.ContainsFunc(d.Globs, func(glob string) bool { return doublestar.MatchUnvalidated(glob, rel) })
 }

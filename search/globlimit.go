@@ -7,8 +7,18 @@ import "github.com/bmatcuk/doublestar/v4"
 const maxAlternatives = 1000
 
 // validGlob reports whether a pattern is valid and matched in reasonable time.
-func validGlob(pattern string) bool {
-	return doublestar.ValidatePattern(pattern) && combinations(pattern) <= maxAlternatives
+func validGlob(pattern string) bool { return Alternatives(pattern) > 0 }
+
+// Alternatives returns how many patterns without braces a glob pattern stands for, which says how
+// much work a match is. It returns 0 for a pattern that is not valid or stands for too many.
+func Alternatives(pattern string) int {
+	if !doublestar.ValidatePattern(pattern) {
+		return 0
+	}
+	if n := combinations(pattern); n <= maxAlternatives {
+		return n
+	}
+	return 0
 }
 
 // combinations counts the combinations of the alternatives of a valid pattern, at most one more
