@@ -91,7 +91,7 @@ func (s *schema) validate(text string) validation {
 		}
 		text = string(mended)
 	}
-	floats, err := withFloats(value)
+	floats, err := withFloats(text)
 	if err == nil {
 		err = s.resolved.Validate(floats)
 	}
@@ -168,34 +168,14 @@ func decodeArray(dec *json.Decoder, depth int) (any, error) {
 	return array, err
 }
 
-// withFloats returns a copy of a decoded value with numbers as float64, which the validator needs.
-// It fails if a number is out of range.
-func withFloats(value any) (_ any, err error) {
-	switch v := value.(type) {
-	case map[string]any:
-		object := make(map[string]any, len(v))
-		for name, member := range v {
-			if object[name], err = withFloats(member); err != nil {
-				return nil, err
-			}
-		}
-		return object, nil
-	case []any:
-		array := make([]any, len(v))
-		for i, element := range v {
-			if array[i], err = withFloats(element); err != nil {
-				return nil, err
-			}
-		}
-		return array, nil
-	case json.Number:
-		f, err := v.Float64()
-		if err != nil {
-			return nil, fmt.Errorf("the number %s is out of range", v)
-		}
-		return f, nil
+// withFloats decodes a JSON text with numbers as float64, which the validator needs. It fails if a
+// number is out of range.
+func withFloats(text string) (value any, err error) {
+	var wrong *json.UnmarshalTypeError
+	if err = json.Unmarshal([]byte(text), &value); errors.As(err, &wrong) {
+		err = fmt.Errorf("the %s is out of range", wrong.Value)
 	}
-	return value, nil
+	return value, err
 }
 
 // coercer fits a value to a schema and collects the problems.
@@ -263,7 +243,11 @@ func (m *coercer) fit(path string, value any, doc *jsonschema.Schema) any {
 // isOneOf reports whether a decoded value equals one of an enum, in which numbers are float64. A
 // number that is out of range equals none.
 func isOneOf(value any, enum []any) bool {
-	floats, err := withFloats(value)
+	text, err := json.Marshal(value)
+	if err != nil {
+		return false
+	}
+	floats, err := withFloats(string(text))
 	return err == nil && slices.ContainsFunc(enum, func(e any) bool { return reflect.DeepEqual(e, floats) })
 }
 
