@@ -3,7 +3,9 @@ package tool
 import (
 	"context"
 	"errors"
-	"sync"
+	"math"
+
+	"golang.org/x/sync/semaphore"
 
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/llm/generate"
@@ -18,7 +20,7 @@ func (r *Registry) ForGenerate(c Call, hook Authorize) []generate.Tool {
 	if c.Session == nil {
 		c.Session = new(Plain)
 	}
-	s := &standalone{registry: r, call: c, hook: hook, calls: callLock{released: make(chan struct{})}}
+	s := &standalone{registry: r, call: c, hook: hook, calls: semaphore.NewWeighted(wholeLock)}
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	tools := make([]generate.Tool, 0, len(r.tools))
@@ -35,8 +37,11 @@ type standalone struct {
 	registry *Registry
 	call     Call
 	hook     Authorize
-	calls    callLock
+	calls    *semaphore.Weighted // held by one call that has effects, or by ReadOnly calls
 }
+
+// wholeLock is the weight of a call that has effects. One that is ReadOnly has the weight 1.
+const wholeLock = math.MaxInt64
 
 // executor returns the Execute of the tool with this name.
 func (s *standalone) executor(name string) func(ctx context.Context, args string) (llm.Parts, error) {
@@ -61,49 +66,13 @@ func (s *standalone) executor(name string) func(ctx context.Context, args string
 // run runs a permitted call once no other call conflicts with it. It returns an error if ctx ends
 // before the call begins.
 func (s *standalone) run(ctx context.Context, p *Prepared) (*Outcome, error) {
-	alone := p.Access.Effect != ReadOnly
-	if err := s.calls.lock(ctx, alone); err != nil {
-		return nil, err
+	weight := int64(wholeLock)
+	if p.Access.Effect == ReadOnly {
+		weight = 1
 	}
-	defer s.calls.unlock()
+	if s.calls.Acquire(ctx, weight) != nil {
+		return nil, context.Cause(ctx)
+	}
+	defer s.calls.Release(weight)
 	return p.Run(ctx, s.call, nil, nil), nil
-}
-
-// callLock is held by one call that has effects, or by any number of ReadOnly calls. Waiting for it
-// ends with a context.
-type callLock struct {
-	mu       sync.Mutex
-	holders  int
-	alone    bool          // the holder has effects
-	released chan struct{} // closed when a call gives up the lock, and then replaced
-}
-
-// lock waits until the call may begin, or returns the cause of ctx if that ends first.
-func (l *callLock) lock(ctx context.Context, alone bool) error {
-	for ctx.Err() == nil {
-		l.mu.Lock()
-		free := l.holders == 0 || !l.alone && !alone
-		if free {
-			l.holders++
-			l.alone = alone
-		}
-		released := l.released
-		l.mu.Unlock()
-		if free {
-			return nil
-		}
-		select {
-		case <-released:
-		case <-ctx.Done():
-		}
-	}
-	return context.Cause(ctx)
-}
-
-func (l *callLock) unlock() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.holders--
-	close(l.released)
-	l.released = make(chan struct{})
 }
