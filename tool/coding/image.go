@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"path"
@@ -18,12 +17,8 @@ import (
 // MaxImage is the largest image file, in bytes.
 const MaxImage = picture.MaxFile
 
-// The errors of [Image].
-var (
-	ErrNoImage       = picture.ErrNoImage
-	ErrImageTooLarge = picture.ErrTooLarge
-	ErrImageDamaged  = picture.ErrDamaged
-)
+// ErrNoImage is the error of [Image] for data of another kind.
+var ErrNoImage = picture.ErrNoImage
 
 // Image returns an image for a model. The type is that of the content, which has to be whole. A
 // session scales it down to what every vendor takes.
@@ -40,28 +35,19 @@ func isUTF16(start []byte) bool {
 }
 
 // ReadImage returns an image file as a picture for the model. Other files are an error.
-func (d Dialect) ReadImage(ctx context.Context, call *tool.Call, name string) (result tool.Result, err error) {
+func (d Dialect) ReadImage(ctx context.Context, call *tool.Call, name string) (tool.Result, error) {
 	name = call.Named(name)
-	f, err := call.Env.Open(ctx, name)
-	if err != nil {
-		return result, d.explainOpen(ctx, call.Env, name, err)
-	}
-	defer func() { err = errors.Join(err, f.Close()) }()
-	whole := newHashingReader(f)
-	r := bufio.NewReader(whole)
-	const longest = 12 // the longest start that picture.Type needs
-	start, err := r.Peek(longest)
-	if err != nil && !isEOF(err) {
-		return result, fmt.Errorf("reading %s: %w", texts.Shown(name), err)
-	}
-	if picture.Type(start) == "" {
-		return result, fmt.Errorf("%s is %w; read other files as text, or convert them to an image first",
-			texts.Shown(name), ErrNoImage)
-	}
-	if result, err = d.readImage(r, name); err == nil {
-		result.Seen = whole.seen(ctx, call.Env, name)
-	}
-	return result, err
+	return d.open(ctx, call.Env, name, func(r *bufio.Reader) (tool.Result, error) {
+		start, err := r.Peek(binaryPeek)
+		switch {
+		case err != nil && !isEOF(err):
+			return tool.Result{}, fmt.Errorf("reading %s: %w", texts.Shown(name), err)
+		case picture.Type(start) == "":
+			return tool.Result{}, fmt.Errorf("%s is %w; read other files as text, or convert them to an image first",
+				texts.Shown(name), ErrNoImage)
+		}
+		return d.readImage(r, name)
+	})
 }
 
 func (d Dialect) readImage(r io.Reader, name string) (tool.Result, error) {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/internal/picture"
 	"github.com/attractor-go/attractor/internal/texts"
 	"github.com/attractor-go/attractor/llm"
@@ -45,24 +46,31 @@ func (d Dialect) ReadFile() tool.Tool {
 	})
 }
 
-func (d Dialect) readFile(ctx context.Context, call *tool.Call, args readFileArgs) (result tool.Result, err error) {
+func (d Dialect) readFile(ctx context.Context, call *tool.Call, args readFileArgs) (tool.Result, error) {
 	switch {
 	case args.Offset < 0:
-		return result, fmt.Errorf("%s is %d; line numbers start at 1", d.word("read_file.offset"), args.Offset)
+		return tool.Result{}, fmt.Errorf("%s is %d; line numbers start at 1", d.word("read_file.offset"), args.Offset)
 	case args.Limit < 0:
-		return result, fmt.Errorf("%s is %d; it must be 1 or more", d.word("read_file.limit"), args.Limit)
+		return tool.Result{}, fmt.Errorf("%s is %d; it must be 1 or more", d.word("read_file.limit"), args.Limit)
 	}
 	args.FilePath = call.Named(args.FilePath)
-	f, err := call.Env.Open(ctx, args.FilePath)
+	return d.open(ctx, call.Env, args.FilePath, func(r *bufio.Reader) (tool.Result, error) {
+		return d.readStarted(ctx, r, args)
+	})
+}
+
+// open returns the result of read for a file, with what the session has then seen of it.
+func (d Dialect) open(ctx context.Context, e env.Environment, name string,
+	read func(*bufio.Reader) (tool.Result, error)) (result tool.Result, err error) {
+	f, err := e.Open(ctx, name)
 	if err != nil {
-		return result, d.explainOpen(ctx, call.Env, args.FilePath, err)
+		return result, d.explainOpen(ctx, e, name, err)
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
 	whole := newHashingReader(f)
-	r := bufio.NewReaderSize(whole, readBuffer)
-	if result, err = d.readStarted(ctx, r, args); err == nil {
-		result.Seen = whole.seen(ctx, call.Env, args.FilePath)
-		d.addNotUTF8(&result, whole, args.FilePath)
+	if result, err = read(bufio.NewReaderSize(whole, readBuffer)); err == nil {
+		result.Seen = whole.seen(ctx, e, name)
+		d.addNotUTF8(&result, whole, name)
 	}
 	return result, err
 }

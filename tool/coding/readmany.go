@@ -30,16 +30,13 @@ type readManyFilesArgs struct {
 }
 
 // ReadManyFiles returns the tool read_many_files, which reads several files at once.
-func ReadManyFiles() tool.Tool { return Dialect{}.ReadManyFiles() }
-
-// ReadManyFiles returns the tool read_many_files.
-func (d Dialect) ReadManyFiles() tool.Tool {
+func ReadManyFiles() tool.Tool {
 	t := tool.New(llm.ToolDefinition{
 		Name: "read_many_files",
 		Description: "Reads up to 100 files at once, each under a line `--- path ---` with its first 2000 lines as read_file shows them. " +
 			"Binary files are left out, and so are those that .gitignore excludes unless they are named.",
 		Parameters: schema("read_many_files"),
-	}, d.readManyFiles)
+	}, readManyFiles)
 	t.Limit = tool.Limit{Chars: 50_000, Keep: tool.KeepHeadTail}
 	return tool.WithAccess(t, func(args readManyFilesArgs) tool.Access {
 		access := tool.Access{Effect: tool.ReadOnly}
@@ -77,11 +74,12 @@ func namedRoot(call *tool.Call, root string) string {
 	return named
 }
 
-func (d Dialect) readManyFiles(ctx context.Context, call *tool.Call, args readManyFilesArgs) (tool.Result, error) {
+func readManyFiles(ctx context.Context, call *tool.Call, args readManyFilesArgs) (tool.Result, error) {
 	if len(args.Paths) == 0 {
 		return tool.Result{}, errors.New("paths is empty; give files, directories or glob patterns")
 	}
-	m := manyFiles{dialect: d, seen: map[string]bool{}}
+	m := manyFiles{seen: map[string]bool{}}
+	m.dialect.Words = map[string]string{"read_file.offset": "read_file with offset"} // this tool has none
 	for _, p := range args.Paths {
 		p = cleanPattern(p)
 		root := patternRoot(p)
@@ -101,7 +99,7 @@ func (d Dialect) readManyFiles(ctx context.Context, call *tool.Call, args readMa
 			m.note("%d more files were not read, from %s on: name fewer at once", len(m.names)-i, texts.Shown(name))
 			break
 		}
-		text, saw, err := m.dialect.numberedText(ctx, call.Env, name)
+		file, err := m.read(ctx, call.Env, name)
 		if cause := context.Cause(ctx); cause != nil {
 			return tool.Result{}, cause
 		}
@@ -109,8 +107,8 @@ func (d Dialect) readManyFiles(ctx context.Context, call *tool.Call, args readMa
 			m.note("%s: %s", texts.Shown(name), texts.Error(err))
 			continue
 		}
-		seen = append(seen, saw...)
-		fmt.Fprintf(&b, "--- %s ---\n%s", texts.Shown(name), text)
+		seen = append(seen, file.Seen...)
+		fmt.Fprintf(&b, "--- %s ---\n%s\n", texts.Shown(name), strings.TrimSuffix(file.Content.Text(), "\n"))
 	}
 	if b.Len() == 0 {
 		return tool.Result{}, fmt.Errorf("no file could be read.\n%s",
@@ -209,35 +207,13 @@ func (m *manyFiles) remove(ctx context.Context, e env.Environment, pattern strin
 	return err
 }
 
-// numberedText returns a file's lines with their numbers.
-func (d Dialect) numberedText(ctx context.Context, e env.Environment, name string) (text string, seen []tool.Seen,
-	err error) {
-	f, err := e.Open(ctx, name)
-	if err != nil {
-		return "", nil, err
-	}
-	defer func() { err = errors.Join(err, f.Close()) }()
-	whole := newHashingReader(f)
-	r := bufio.NewReaderSize(whole, readBuffer)
-	start, err := r.Peek(binaryPeek) // reading the lines returns the error again
-	switch {
-	case isUTF16(start) || picture.Type(start) != "" || bytes.IndexByte(start, 0) >= 0:
-		return "", nil, errors.New("is not a text file; read_file reads images, and says more about other files")
-	case len(start) == 0 && err != nil && isEOF(err):
-		return "(the file is empty)\n", whole.seen(ctx, e, name), nil
-	}
-	x, err := readLines(ctx, r, 1, defaultReadLines)
-	if err != nil {
-		return "", nil, err
-	}
-	text = d.number(x.lines, 1)
-	if x.more {
-		text += fmt.Sprintf("[The file goes on after line %d; use read_file with offset %d to read on.]\n",
-			len(x.lines), len(x.lines)+1)
-	}
-	seen = whole.seen(ctx, e, name)
-	if whole.notUTF8() {
-		text += d.notUTF8(name) + "\n"
-	}
-	return text, seen, nil
+// read returns the result of read_file for a file that is text.
+func (m *manyFiles) read(ctx context.Context, e env.Environment, name string) (tool.Result, error) {
+	return m.dialect.open(ctx, e, name, func(r *bufio.Reader) (tool.Result, error) {
+		start, _ := r.Peek(binaryPeek) // reading the lines returns the error again
+		if isUTF16(start) || picture.Type(start) != "" || bytes.IndexByte(start, 0) >= 0 {
+			return tool.Result{}, errors.New("is not a text file; read_file reads images, and says more about other files")
+		}
+		return m.dialect.readStarted(ctx, r, readFileArgs{FilePath: name})
+	})
 }

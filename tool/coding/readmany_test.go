@@ -63,7 +63,7 @@ func TestC9_ReadManyFilesIsBounded(t *testing.T) {
 	b.put("big/2", strings.Repeat(strings.Repeat("x", 999)+"\n", maxManyBytes/1000))
 	b.put("big/3", "y\n")
 	text := b.run(ReadManyFiles(), object{"paths": []string{"big"}}).Content.Text()
-	for _, want := range []string{"[The file goes on after line 2000; use read_file with offset 2001 to read on.]\n--- big/2", "[1 more files were not read, from big/3 on"} {
+	for _, want := range []string{"[Lines 1 to 2000 are shown; the file goes on. Use read_file with offset 2001 to read on.]\n--- big/2", "[1 more files were not read, from big/3 on"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("it does not say %q", want)
 		}
