@@ -3,6 +3,7 @@ package coding
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -53,6 +54,7 @@ func readOutput(ctx context.Context, call *tool.Call, args readOutputArgs) (tool
 		return tool.Result{}, fmt.Errorf(
 			"the pattern is not a valid regular expression (%w); put a \\ before characters such as ( [ { . * that are meant as they are", err)
 	}
+	p := &page{match: match, offset: max(args.Offset, 1), limit: cmp.Or(args.Limit, defaultOutputLines)}
 	ctx, cancel := context.WithTimeout(ctx, search.MaxTime)
 	defer cancel()
 	switch {
@@ -62,7 +64,7 @@ func readOutput(ctx context.Context, call *tool.Call, args readOutputArgs) (tool
 		return tool.Result{}, errors.New(
 			"give the id of an output, the turns to read, or a pattern to search all replaced turns")
 	case args.ID == "":
-		return readTurns(ctx, call, args, match)
+		return readTurns(ctx, call, args.Turns, p)
 	}
 	outputs := sessionOf(call).Outputs()
 	if outputs == nil {
@@ -76,51 +78,66 @@ func readOutput(ctx context.Context, call *tool.Call, args readOutputArgs) (tool
 	} else if err != nil {
 		return tool.Result{}, err
 	}
-	text, err := outputLines(ctx, r, max(args.Offset, 1), args.Limit, match)
+	text, err := outputLines(ctx, r, p)
 	if err = errors.Join(err, r.Close()); err != nil {
 		return tool.Result{}, err
 	}
 	return tool.Text(text), nil
 }
 
+// maxPage limits the text that one call returns, in bytes: less than the tool's limit, so that
+// nothing is truncated.
+const maxPage = 24_000
+
+// page collects the lines that one call shows.
+type page struct {
+	match         *regexp.Regexp
+	offset, limit int
+	heading       string // of the next line that is shown
+	text          strings.Builder
+	line, shown   int // lines so far
+}
+
+// add counts a line, and writes it if it is requested. It returns false if there is no room for it,
+// or no time.
+func (p *page) add(ctx context.Context, line string) bool {
+	p.line++
+	switch {
+	case p.line < p.offset || ctx.Err() == nil && !p.match.MatchString(line):
+		return true
+	case ctx.Err() != nil || p.shown == p.limit || p.text.Len() > maxPage:
+		return false
+	}
+	fmt.Fprintf(&p.text, "%s%3d | %s\n", p.heading, p.line, line)
+	p.heading = ""
+	p.shown++
+	return true
+}
+
 // outputLines returns the requested lines, or those before the context ends. It holds at most one
 // other line in memory.
-func outputLines(ctx context.Context, r io.Reader, offset, limit int, match *regexp.Regexp) (string, error) {
-	if limit == 0 {
-		limit = defaultOutputLines
-	}
-	var b strings.Builder
+func outputLines(ctx context.Context, r io.Reader, p *page) (string, error) {
 	lines := bufio.NewReaderSize(r, 64<<10)
-	number, shown := 0, 0
-	for {
+	for ended := false; !ended; {
 		line, err := shortLine(lines)
-		if err != nil && !errors.Is(err, io.EOF) {
+		ended = errors.Is(err, io.EOF)
+		switch {
+		case err != nil && !ended:
 			return "", err
-		}
-		if errors.Is(err, io.EOF) && line == "" {
-			break
-		}
-		number++
-		if number >= offset && (ctx.Err() != nil || match.MatchString(line)) {
-			if shown == limit || ctx.Err() != nil {
-				fmt.Fprintf(&b, "[There is more; go on with offset %d.]\n", number)
-				return b.String(), nil
-			}
-			fmt.Fprintf(&b, "%3d | %s\n", number, line)
-			shown++
-		}
-		if err != nil {
-			break
+		case ended && line == "":
+		case !p.add(ctx, line):
+			fmt.Fprintf(&p.text, "[There is more; go on with offset %d.]\n", p.line)
+			return p.text.String(), nil
 		}
 	}
 	switch {
-	case shown > 0:
-	case match.String() != "":
-		fmt.Fprintf(&b, "No line from %d on matches; the output has %d lines.", offset, number)
+	case p.shown > 0:
+	case p.match.String() != "":
+		fmt.Fprintf(&p.text, "No line from %d on matches; the output has %d lines.", p.offset, p.line)
 	default:
-		fmt.Fprintf(&b, "The output has only %d lines.", number)
+		fmt.Fprintf(&p.text, "The output has only %d lines.", p.line)
 	}
-	return b.String(), nil
+	return p.text.String(), nil
 }
 
 // shortLine reads a line and keeps its beginning.

@@ -57,14 +57,14 @@ func TestA17_ReadOutput(t *testing.T) {
 		}
 	}
 	whole, odd := strings.Repeat("x", maxOutputLine), "x"+strings.Repeat("é", maxOutputLine)
-	if got, err := outputLines(t.Context(), strings.NewReader(whole+"\n"+whole[1:]+"\r\n"+odd), 1, 0,
-		regexp.MustCompile("")); err != nil ||
+	if got, err := outputLines(t.Context(), strings.NewReader(whole+"\n"+whole[1:]+"\r\n"+odd),
+		pageFrom(1)); err != nil ||
 		got != "  1 | "+whole+"\n  2 | "+whole[1:]+"\n  3 | "+odd[:maxOutputLine-1]+" [the line goes on]\n" {
 		t.Errorf("lines that just fit, or that are cut within a character: %v %q", err, got)
 	}
 	long := strings.Repeat("é", 5000)
-	if got, err := outputLines(t.Context(), strings.NewReader(fmt.Sprintf("a\n%s\nb", long)), 1, 0,
-		regexp.MustCompile("")); err != nil || !strings.Contains(got, "[the line goes on]\n  3 | b\n") {
+	if got, err := outputLines(t.Context(), strings.NewReader(fmt.Sprintf("a\n%s\nb", long)),
+		pageFrom(1)); err != nil || !strings.Contains(got, "[the line goes on]\n  3 | b\n") {
 		t.Errorf("%v %.100s", err, got)
 	}
 }
@@ -74,13 +74,16 @@ func TestK13_OutputTime(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	const want = "[There is more; go on with offset 2.]\n"
-	if got, err := outputLines(ctx, strings.NewReader("a\nb\nc\n"), 2, 0, regexp.MustCompile("")); err != nil || got != want {
+	if got, err := outputLines(ctx, strings.NewReader("a\nb\nc\n"), pageFrom(2)); err != nil || got != want {
 		t.Errorf("%q, %v", got, err)
 	}
-	page := turnsPage{match: regexp.MustCompile(""), offset: 1, limit: 9}
-	if page.add(ctx, tool.Turn{Text: "a\nb\n"}) || page.shown != 0 {
-		t.Errorf("%+v", &page)
+	if page := pageFrom(1); page.addTurn(ctx, tool.Turn{Text: "a\nb\n"}) || page.shown != 0 {
+		t.Errorf("%+v", page)
 	}
+}
+
+func pageFrom(line int) *page {
+	return &page{match: regexp.MustCompile(""), offset: line, limit: defaultOutputLines}
 }
 
 // TestK13_LargePatterns has grep and read_output refuse a pattern that would take 100 MB.
