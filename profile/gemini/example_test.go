@@ -58,17 +58,3 @@ func ExampleNative() {
 	// process
 	// ask_user
 }
-
-// Settings are the options of a session, or of the profile.
-func ExampleSettings() {
-	options, err := gemini.Settings{Thoughts: true,
-		Safety: map[string]string{"HARM_CATEGORY_DANGEROUS_CONTENT": "BLOCK_ONLY_HIGH"}}.Options()
-	if err != nil {
-		log.Fatal(err)
-	}
-	p := gemini.Profile()
-	p.Options = options
-	fmt.Println(string(p.Options))
-	// Output:
-	// {"safetySettings":[{"category":"HARM_CATEGORY_DANGEROUS_CONTENT","threshold":"BLOCK_ONLY_HIGH"}],"generationConfig":{"thinkingConfig":{"includeThoughts":true}}}
-}

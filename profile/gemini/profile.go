@@ -23,7 +23,9 @@ const DefaultModel = "gemini-4-argon"
 const shellTimeout = 10 * time.Second
 
 // Profile returns the profile. Each caller gets its own value. Its Options are empty, so that
-// thinking, safety settings and grounding follow the API's defaults. See [Settings].
+// thinking and safety settings follow the API's defaults. A host sets them in the API's words:
+//
+//	{"safetySettings": [{"category": "HARM_CATEGORY_HARASSMENT", "threshold": "OFF"}]}
 func Profile() profile.Profile {
 	return profile.Profile{
 		Name:     "gemini",

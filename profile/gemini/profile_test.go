@@ -61,23 +61,6 @@ func TestE3_Data(t *testing.T) {
 	}
 }
 
-func TestE3_Settings(t *testing.T) {
-	for _, c := range []struct {
-		settings gemini.Settings
-		want     string
-	}{
-		{gemini.Settings{}, ""},
-		{gemini.Settings{Thoughts: true}, `{"generationConfig":{"thinkingConfig":{"includeThoughts":true}}}`},
-		{gemini.Settings{Safety: map[string]string{"HARM_B": "OFF", "HARM_A": "BLOCK_ONLY_HIGH"}},
-			`{"safetySettings":[{"category":"HARM_A","threshold":"BLOCK_ONLY_HIGH"},{"category":"HARM_B","threshold":"OFF"}]}`},
-	} {
-		got, err := c.settings.Options()
-		if err != nil || string(got) != c.want {
-			t.Errorf("%+v: %s, %v, want %s", c.settings, got, err, c.want)
-		}
-	}
-}
-
 // TestE3_PromptPromisesNothing checks that every word in backquotes is the name of a tool or a
 // parameter.
 func TestE3_PromptPromisesNothing(t *testing.T) {
