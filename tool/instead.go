@@ -49,13 +49,17 @@ var controlTokens = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`<\|[^|>]*\|>.*|\[[A-Z_]+\]|</?[a-z_]+>`)
 })
 
-// meant returns the tool that a model means by a name that no tool has: one behind a namespace, as
-// in functions.shell, between control tokens of its format, or in another case.
-func (r *Registry) meant(name string) (registered, bool) {
+// bareName returns a name without what models write around it: a namespace, as in functions.shell,
+// and control tokens of their format.
+func bareName(name string) string {
 	name = strings.Trim(controlTokens().ReplaceAllString(name, ""), " \t\r\n\"'`")
-	if i := strings.LastIndexAny(name, ".:/"); i >= 0 {
-		name = name[i+1:]
-	}
+	return name[strings.LastIndexAny(name, ".:/")+1:]
+}
+
+// meant returns the tool that a model means by a name that no tool has: one with something around
+// it, or in another case.
+func (r *Registry) meant(name string) (registered, bool) {
+	name = bareName(name)
 	if t, ok := r.lookup(name); ok {
 		return t, true
 	}
@@ -74,19 +78,10 @@ func (r *Registry) meant(name string) (registered, bool) {
 // instead returns what the model can call in place of a tool that is not registered, or "".
 func (r *Registry) instead(name string) string {
 	known := r.Names()
-	if _, last, ok := strings.Cut(name, "."); ok { // a namespace
-		name = last
-	}
-	name = texts.Folded(name)
+	name = texts.Folded(bareName(name))
 	how := "" // the advice of a tool that can do it among other things
 	for _, candidate := range known {
-		t, ok := r.lookup(candidate)
-		if texts.Folded(candidate) == name {
-			return candidate
-		}
-		if !ok {
-			continue
-		}
+		t, _ := r.Get(candidate)
 		for _, other := range t.Instead {
 			switch {
 			case !slices.ContainsFunc(other.Of, func(of string) bool { return texts.Folded(of) == name }):
