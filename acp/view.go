@@ -229,10 +229,6 @@ func (v *view) plan(p tool.Plan) {
 	entries := []planEntry{}
 	for _, item := range p.Items {
 		e := planEntry{Content: sanitize.Text(item.Text), Priority: "medium", Status: string(item.Status)}
-		switch item.Priority {
-		case "high", "low":
-			e.Priority = item.Priority
-		}
 		switch e.Status {
 		case "pending", "in_progress", "completed":
 		default:

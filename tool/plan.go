@@ -18,10 +18,8 @@ type Plan struct {
 
 // PlanItem holds one entry of a [Plan].
 type PlanItem struct {
-	Text     string     `json:"step"`
-	Status   PlanStatus `json:"status"`
-	Active   string     `json:"active_form,omitempty"` // the text to show during the work, such as "Running the tests"
-	Priority string     `json:"priority,omitempty"`    // high, medium or low
+	Text   string     `json:"step"`
+	Status PlanStatus `json:"status"`
 }
 
 // PlanStatus says how far a [PlanItem] is.
@@ -32,7 +30,6 @@ const (
 	PlanPending    PlanStatus = "pending"
 	PlanInProgress PlanStatus = "in_progress"
 	PlanCompleted  PlanStatus = "completed"
-	PlanCancelled  PlanStatus = "cancelled"
 )
 
 // Keep writes the plan into the session's note, in place of the previous plan.

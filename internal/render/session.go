@@ -184,7 +184,6 @@ func (s *Session) plan(items []tool.PlanItem) {
 	marks := map[tool.PlanStatus]string{
 		tool.PlanCompleted:  s.paint(green, "✓"),
 		tool.PlanInProgress: s.paint(amber, "▸"),
-		tool.PlanCancelled:  s.paint(dim, "-"),
 	}
 	for _, item := range items {
 		mark, ok := marks[item.Status]
