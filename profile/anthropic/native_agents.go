@@ -161,17 +161,10 @@ func taskStop() tool.Tool {
 			return tool.Result{}, errors.New(
 				"task_id is missing; give the number of the command, or the id of the agent")
 		}
-		stop, with := agent, map[string]string{"agent_id": id}
 		if _, err := strconv.Atoi(id); err == nil {
-			stop, with = process, map[string]string{"id": id, "action": "kill"}
+			return process.RunAs(ctx, call, map[string]any{"id": id, "action": "kill"})
 		}
-		text, err := json.Marshal(with)
-		if err != nil {
-			return tool.Result{}, err
-		}
-		inner := *call
-		inner.Args = string(text)
-		return stop.Run(ctx, &inner)
+		return agent.RunAs(ctx, call, map[string]any{"agent_id": id})
 	})
 	t.Limit = process.Limit
 	t.Instead = []tool.Instead{{Of: []string{"KillShell", "KillBash", "job_kill", "close_agent"}}}

@@ -49,13 +49,6 @@ func read() tool.Tool {
 // catNumbers numbers lines as cat -n does.
 func catNumbers(b *strings.Builder, n, _ int) { fmt.Fprintf(b, "%6d\t", n) }
 
-type editArgs struct {
-	FilePath   string `json:"file_path"`
-	OldString  string `json:"old_string"`
-	NewString  string `json:"new_string"`
-	ReplaceAll bool   `json:"replace_all"`
-}
-
 const editParameters = `{
 	"type": "object",
 	"properties": {
@@ -69,17 +62,12 @@ const editParameters = `{
 }`
 
 func edit() tool.Tool {
-	return tool.Adapt(dialect().EditFile(), llm.ToolDefinition{
+	return tool.Adapt[json.RawMessage](dialect().EditFile(), llm.ToolDefinition{
 		Name: "Edit",
 		Description: "Replaces text in a file. old_string must match the file exactly, indentation included, and be there exactly once, unless " +
 			"replace_all is true. Read the file before you edit it. The file keeps its line endings and its mode.",
 		Parameters: json.RawMessage(editParameters),
-	}, func(args editArgs) (any, error) { return args, nil }, nil)
-}
-
-type writeArgs struct {
-	FilePath string `json:"file_path"`
-	Content  string `json:"content"`
+	}, nil, nil)
 }
 
 const writeParameters = `{
@@ -93,12 +81,12 @@ const writeParameters = `{
 }`
 
 func write() tool.Tool {
-	return tool.Adapt(dialect().WriteFile(), llm.ToolDefinition{
+	return tool.Adapt[json.RawMessage](dialect().WriteFile(), llm.ToolDefinition{
 		Name: "Write",
 		Description: "Creates a file, or replaces the whole content of one that exists. Missing directories are created. An " +
 			"existing file has to be read first. To change a part of a file, use Edit.",
 		Parameters: json.RawMessage(writeParameters),
-	}, func(args writeArgs) (any, error) { return args, nil }, nil)
+	}, nil, nil)
 }
 
 // editResult returns the text that Claude models know as the result of an edit.

@@ -7,11 +7,6 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-type webFetchArgs struct {
-	URL    string `json:"url"`
-	Prompt string `json:"prompt"`
-}
-
 const webFetchParameters = `{
 	"type": "object",
 	"properties": {
@@ -26,12 +21,12 @@ const webFetchParameters = `{
 // that takes a url and a prompt, such as the one of package tool/webfetch. The profile does not
 // have it, because a host decides whether its models may read the web.
 func NativeWebFetch(base tool.Tool) tool.Tool {
-	t := tool.Adapt(base, llm.ToolDefinition{
+	t := tool.Adapt[json.RawMessage](base, llm.ToolDefinition{
 		Name: "WebFetch",
 		Description: "Fetches a public web page and returns its text, with HTML as Markdown. It sends no cookies and no keys. A redirect to another host " +
 			"is reported and not followed: call the tool again with that URL.",
 		Parameters: json.RawMessage(webFetchParameters),
-	}, func(args webFetchArgs) (any, error) { return args, nil }, nil)
+	}, nil, nil)
 	t.Instead = []tool.Instead{{Of: []string{"web_fetch", "fetch", "fetch_url", "read_url", "browse", "open_url"}}}
 	return t
 }

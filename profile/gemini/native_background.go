@@ -252,12 +252,6 @@ func lastLines(text string, n int64) (string, bool) {
 	return strings.Join(lines[from:], ""), from > 0
 }
 
-type processArgs struct {
-	ID     string `json:"id"`
-	Action string `json:"action"`
-	Input  string `json:"input,omitempty"`
-}
-
 const processParameters = `{
 	"type": "object",
 	"properties": {
@@ -272,9 +266,9 @@ const processParameters = `{
 // process returns the tool process without the action read, which would take output from
 // read_background_output.
 func process() tool.Tool {
-	return tool.Adapt(dialect().Process(), llm.ToolDefinition{
+	return tool.Adapt[json.RawMessage](dialect().Process(), llm.ToolDefinition{
 		Name:        "process",
 		Description: "Writes to the input of a command in the background, or ends it, and returns what it has printed since.",
 		Parameters:  json.RawMessage(processParameters),
-	}, func(args processArgs) (any, error) { return args, nil }, nil)
+	}, nil, nil)
 }

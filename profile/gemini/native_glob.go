@@ -3,7 +3,6 @@ package gemini
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"path"
 	"strings"
 	"unicode"
@@ -51,23 +50,12 @@ func globFiles() tool.Tool {
 			}
 		}
 		// the shared tool words errors and empty results
-		return runAs(ctx, base, call, map[string]any{"pattern": args.Pattern, "path": args.DirPath})
+		return base.RunAs(ctx, call, map[string]any{"pattern": args.Pattern, "path": args.DirPath})
 	})
 	t.Limit, t.Instead = base.Limit, base.Instead
 	return tool.WithAccess(t, func(args globArgs) tool.Access {
 		return tool.Access{Effect: tool.ReadOnly, Paths: []string{path.Clean(args.DirPath)}}
 	})
-}
-
-// runAs runs another tool with other arguments for a call.
-func runAs(ctx context.Context, t tool.Tool, call *tool.Call, args map[string]any) (tool.Result, error) {
-	text, err := json.Marshal(args)
-	if err != nil {
-		return tool.Result{}, fmt.Errorf("cannot translate the arguments: %w", err)
-	}
-	inner := *call
-	inner.Args = string(text)
-	return t.Run(ctx, &inner)
 }
 
 // anyCase returns the pattern with every letter in either case. Directories without a wildcard

@@ -62,7 +62,7 @@ func runShellCommand() tool.Tool {
 		if args.Background {
 			return startInBackground(ctx, &within, args)
 		}
-		return runAs(ctx, shell, &within, map[string]any{"command": args.Command})
+		return shell.RunAs(ctx, &within, map[string]any{"command": args.Command})
 	})
 	t.Limit, t.Instead = shell.Limit, shell.Instead
 	return tool.WithAccess(t, func(args runShellArgs) tool.Access {
