@@ -215,11 +215,7 @@ func (f *patchFiles) Read(ctx context.Context, name string) ([]byte, fs.FileMode
 	if info.IsDir() {
 		return nil, 0, errors.New("it is a directory")
 	}
-	r, err := f.call.Env.Open(ctx, name)
-	if err != nil {
-		return nil, 0, err
-	}
-	content, err := readWhole(ctx, f.call.Env, name, r)
+	content, err := readWhole(ctx, f.call.Env, name)
 	f.size += len(content)
 	f.lines += strings.Count(content, "\n")
 	if err == nil && (f.size > maxWholeBytes || f.lines > maxLines) {
@@ -229,7 +225,7 @@ func (f *patchFiles) Read(ctx context.Context, name string) ([]byte, fs.FileMode
 	if errors.Is(err, errTooLarge) {
 		err = fmt.Errorf("it is %w, so a patch can neither change nor delete it; use a command, such as sed or rm", err)
 	}
-	return []byte(content), info.Mode.Perm(), errors.Join(err, r.Close())
+	return []byte(content), info.Mode.Perm(), err
 }
 
 func (f *patchFiles) Write(ctx context.Context, name string, before *string, data []byte, perm fs.FileMode) error {

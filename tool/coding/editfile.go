@@ -166,17 +166,16 @@ func (d Dialect) check(e edit) error {
 }
 
 // readWhole returns the content of a file that is to be edited.
-func (d Dialect) readWhole(ctx context.Context, e env.Environment, name string) (content string, err error) {
-	f, err := e.Open(ctx, name)
-	if err != nil {
+func (d Dialect) readWhole(ctx context.Context, e env.Environment, name string) (string, error) {
+	content, err := readWhole(ctx, e, name)
+	switch {
+	case errors.Is(err, errTooLarge):
+		return "", fmt.Errorf("%s is %w; change it with %s, for example with sed", texts.Shown(name), err,
+			d.word("shell"))
+	case err != nil:
 		return "", d.explainOpen(ctx, e, name, err)
 	}
-	defer func() { err = errors.Join(err, f.Close()) }()
-	content, err = readWhole(ctx, e, name, f)
-	if errors.Is(err, errTooLarge) {
-		err = fmt.Errorf("%s is %w; change it with %s, for example with sed", texts.Shown(name), err, d.word("shell"))
-	}
-	return content, err
+	return content, nil
 }
 
 // lineNumbers returns the numbers of the lines in which spans start.

@@ -2,6 +2,7 @@ package coding
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -21,9 +22,14 @@ const maxLines = 1 << 20
 // errTooLarge is returned for a file of more than maxWholeBytes.
 var errTooLarge = fmt.Errorf("larger than %d MiB", maxWholeBytes>>20)
 
-// readWhole returns the content of an open file that is to be changed. It reads nothing of a file
-// that is too large by its size, and not much more than maxWholeBytes of one that grows.
-func readWhole(ctx context.Context, e env.Environment, name string, f io.Reader) (string, error) {
+// readWhole returns the content of a file that is to be changed. It reads nothing of a file that is
+// too large by its size, and not much more than maxWholeBytes of one that grows.
+func readWhole(ctx context.Context, e env.Environment, name string) (content string, err error) {
+	f, err := e.Open(ctx, name)
+	if err != nil {
+		return "", err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
 	info, err := e.Stat(ctx, name)
 	if err != nil {
 		return "", err
