@@ -44,7 +44,7 @@ func dialect() coding.Dialect {
 
 // sharedAgentTool returns one of the shared tools for subagents.
 func sharedAgentTool(name string) tool.Tool {
-	for _, t := range dialect().Agents() {
+	for _, t := range coding.Agents() {
 		if t.Name == name {
 			return t
 		}

@@ -40,10 +40,7 @@ const SpawnGuidance = "Most tasks need no agents. Give an agent a self-contained
 // Agents returns the tools for subagents: spawn_agent, send_input, wait and close_agent. Sessions
 // that may have no subagents do not offer them. Calls that send to an agent or end it keep their
 // place among the calls of a response; agents are started and waited for in parallel.
-func Agents() []tool.Tool { return Dialect{}.Agents() }
-
-// Agents returns the tools for subagents.
-func (d Dialect) Agents() []tool.Tool {
+func Agents() []tool.Tool {
 	def := llm.ToolDefinition{Name: "spawn_agent", Parameters: schema("spawn_agent"),
 		Description: "Starts an agent that works on a part of the task by itself, at the same time, " +
 			"with the same tools and files, and returns its id at once. Use it for parts that do not depend on each other, and for " +

@@ -44,9 +44,8 @@ func newFetcher(o Options) (*fetcher, error) {
 // fetched holds the answer of a server.
 type fetched struct {
 	summary
-	page   page // after redirects
-	status string
-	body   []byte
+	page page // after redirects
+	body []byte
 }
 
 // fetch fetches a page and follows redirects on its host. Each has the checks of the first URL.
@@ -138,7 +137,7 @@ func read(answer *http.Response, p page) (*fetched, error) {
 	if coding := answer.Header.Get("Content-Encoding"); coding != "" && !strings.EqualFold(coding, "identity") {
 		return nil, fmt.Errorf("the server sent it compressed by %q, although nobody asked for that", coding)
 	}
-	got := &fetched{page: p, status: answer.Status, summary: summary{URL: p.String(), Status: answer.StatusCode,
+	got := &fetched{page: p, summary: summary{URL: p.String(), Status: answer.StatusCode,
 		ContentType: answer.Header.Get("Content-Type")}}
 	if answer.ContentLength > maxPage {
 		return nil, errTooBig
