@@ -4,7 +4,8 @@ import (
 	"regexp"
 	"strings"
 	"sync"
-	"unicode/utf8"
+
+	"github.com/attractor-go/attractor/internal/texts"
 )
 
 const (
@@ -35,13 +36,7 @@ func Numbered(lines []string) bool {
 func Shortened(lines []string) []string {
 	short := make([]string, len(lines))
 	for i, l := range lines {
-		if short[i] = l; len(l) > maxShownLine {
-			end := maxShownLine
-			for end > 0 && !utf8.RuneStart(l[end]) {
-				end--
-			}
-			short[i] = l[:end] + " ..."
-		}
+		short[i] = texts.Cut(l, maxShownLine, " ...")
 	}
 	return short
 }
