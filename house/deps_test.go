@@ -326,12 +326,13 @@ func TestJ12_UsersLinkWhatTheyNeed(t *testing.T) {
 		packages []string
 		modules  []string
 	}{
-		{[]string{"./agent"}, []string{"github.com/google/jsonschema-go", "github.com/google/uuid",
-			"golang.org/x/image", "golang.org/x/sys", "golang.org/x/text"}},
+		{[]string{"./agent"}, []string{"github.com/bmatcuk/doublestar/v4", "github.com/google/jsonschema-go",
+			"github.com/google/uuid", "golang.org/x/image", "golang.org/x/sync", "golang.org/x/sys",
+			"golang.org/x/text"}},
 		{[]string{"./agent", "./tool/coding", "./profile/...", "./llm/providers", "./llm/catalog"},
 			[]string{"github.com/bmatcuk/doublestar/v4",
 				"github.com/google/jsonschema-go", "github.com/google/uuid", "github.com/rogpeppe/go-internal",
-				"golang.org/x/image", "golang.org/x/sys",
+				"golang.org/x/image", "golang.org/x/sync", "golang.org/x/sys",
 				"golang.org/x/text"}},
 		{[]string{"./llm/llmtest", "./llm/fakellm", "./llm/providers"}, nil},
 		{[]string{"./env/envtest"}, []string{"golang.org/x/sys", "golang.org/x/text"}},
