@@ -88,7 +88,7 @@ var allowed = map[string][]string{
 	"journal":               {"internal/atomicfile", "internal/filelock", "golang.org/x/sys/..."},
 	"journal/journaltest":   {"journal", "github.com/google/go-cmp/cmp", "pgregory.net/rapid"},
 	"internal/git":          {"env", "internal/shquote", "internal/userfiles"},
-	"instructions":          {"env", "internal/git", "internal/texts", "sanitize", "search", "tool", "github.com/bmatcuk/doublestar/v4"},
+	"instructions":          {"env", "internal/git", "sanitize", "search", "tool", "github.com/bmatcuk/doublestar/v4"},
 	"internal/conversation": {"internal/picture", "llm"},
 	"internal/objectschema": {"github.com/google/jsonschema-go/jsonschema"},
 	"internal/systemprompt": {"env", "instructions", "internal/git", "internal/texts", "sanitize", "tool"},

@@ -11,7 +11,6 @@ import (
 
 	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/internal/git"
-	"github.com/attractor-go/attractor/internal/texts"
 	"github.com/attractor-go/attractor/sanitize"
 	"github.com/attractor-go/attractor/tool"
 )
@@ -251,7 +250,7 @@ func give(ctx context.Context, s tool.Session, d *Document) error {
 		return nil
 	case d.whole && len(text) <= room:
 	case room >= leastRoom:
-		text = strings.TrimSpace(texts.Cut(text, room, "")) + "\n" + projectCut
+		text = strings.TrimSpace(cutText(text, room)) + "\n" + projectCut
 	default:
 		text = fmt.Sprintf("The project instructions in %s are not shown, because those of other directories fill their 32KB. Read that file before you "+
 			"work on files to which it applies.", sanitize.Line(d.Path))

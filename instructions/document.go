@@ -11,9 +11,9 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/attractor-go/attractor/env"
-	"github.com/attractor-go/attractor/internal/texts"
 	"github.com/attractor-go/attractor/sanitize"
 )
 
@@ -143,7 +143,7 @@ func (d *Document) readText(r io.Reader) error {
 		return errNotText
 	}
 	if d.whole = len(data) <= budget; !d.whole {
-		data = []byte(texts.Cut(string(data), budget, ""))
+		data = []byte(cutText(string(data), budget))
 	}
 	text := sanitize.Text(strings.TrimPrefix(string(data), "\ufeff"))
 	d.text = strings.TrimSpace(text)
@@ -171,6 +171,17 @@ func isGit(name string) bool { return strings.EqualFold(name, ".git") }
 // relative returns the path of a file from a directory that it is in.
 func relative(dir, file string) (string, bool) {
 	return strings.CutPrefix(file, strings.TrimSuffix(dir, "/")+"/")
+}
+
+// cutText returns the first n bytes of a text at most, in whole characters.
+func cutText(text string, n int) string {
+	n = max(0, min(n, len(text)))
+	for at := n; at > 0 && at < len(text) && n-at < utf8.UTFMax; at-- {
+		if utf8.RuneStart(text[at]) {
+			return text[:at]
+		}
+	}
+	return text[:n]
 }
 
 // The limits of a directory of rules.

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/attractor-go/attractor/internal/texts"
 	"github.com/attractor-go/attractor/sanitize"
 )
 
@@ -32,7 +31,7 @@ func render(documents []Document, ending string) string {
 		}
 		section := d.section()
 		if left := budget - b.Len(); !d.whole || len(strings.TrimSpace(section)) > left {
-			section = strings.TrimSpace(texts.Cut(section, max(left, 0), ""))
+			section = strings.TrimSpace(cutText(section, left))
 			b.WriteString(section + "\n" + ending)
 			full, d.State, d.Shown = true, Cut, len(section)
 			continue
