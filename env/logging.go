@@ -17,7 +17,7 @@ import (
 //
 // The message is the operation; its object is in the attributes, and durations are slog durations:
 //
-//	open     name, bytes read, duration until Close
+//	open     name, duration
 //	write    name, bytes, duration
 //	replace  name, bytes, duration
 //	remove   name, duration
@@ -32,7 +32,7 @@ import (
 //	mkdir    name, duration
 //	chmod    name, mode, duration
 //	start    process, script, dir if one was given, env: the names of added variables, duration
-//	exit     process, code, signal if any, stdin, stdout and stderr in bytes, left: the number of processes, duration; logged by the first Wait that returns it
+//	exit     process, code, signal if any, stdout and stderr in bytes, left: the number of processes, duration; logged by the first Wait that returns it
 //	kill     process, duration
 //
 // A search that e does itself is logged under the search's name. Failures also have an error.
@@ -79,17 +79,7 @@ func isUsual(level slog.Level, op string, err error) bool {
 }
 
 func (l logging) Open(ctx context.Context, name string) (io.ReadCloser, error) {
-	began := time.Now()
-	f, err := l.Environment.Open(ctx, name)
-	if err != nil {
-		l.record(ctx, slog.LevelDebug, "open", time.Since(began), err, slog.String("name", name),
-			slog.Int64("bytes", 0))
-		return nil, err
-	}
-	return watchReader(f, func(read int64, err error) {
-		l.record(ctx, slog.LevelDebug, "open", time.Since(began), err, slog.String("name", name),
-			slog.Int64("bytes", read))
-	}), nil
+	return read(ctx, l, "open", name, func() (io.ReadCloser, error) { return l.Environment.Open(ctx, name) })
 }
 
 // read does something with a file that changes nothing, and logs it.
@@ -213,9 +203,6 @@ func (l logging) Start(ctx context.Context, cmd Command) (Process, error) {
 		l.record(ctx, slog.LevelInfo, "start", time.Since(began), err, attrs...)
 		return nil, err
 	}
-	if w := p.Process.Stdin(); w != nil {
-		p.stdin = &countedWriter{WriteCloser: w}
-	}
 	l.record(ctx, slog.LevelInfo, "start", time.Since(began), nil, append([]slog.Attr{slog.String("process", p.ID())},
 		attrs...)...)
 	return p, nil
@@ -233,16 +220,8 @@ func variableNames(environ []string) []string {
 type loggedProcess struct {
 	Process
 	logging logging
-	stdin   *countedWriter
 	printed [Stderr + 1]atomic.Int64 // by stream
 	ended   sync.Once
-}
-
-func (p *loggedProcess) Stdin() io.WriteCloser {
-	if p.stdin == nil {
-		return nil // not a nil *countedWriter in an interface
-	}
-	return p.stdin
 }
 
 func (p *loggedProcess) Wait(ctx context.Context) (Exit, error) {
@@ -254,9 +233,6 @@ func (p *loggedProcess) Wait(ctx context.Context) (Exit, error) {
 		attrs := []slog.Attr{slog.String("process", p.ID()), slog.Int("code", exit.Code)}
 		if exit.Signal != "" {
 			attrs = append(attrs, slog.String("signal", exit.Signal))
-		}
-		if p.stdin != nil {
-			attrs = append(attrs, slog.Int64("stdin", p.stdin.written.Load()))
 		}
 		attrs = append(attrs, slog.Int64("stdout", p.printed[Stdout].Load()),
 			slog.Int64("stderr", p.printed[Stderr].Load()))
@@ -276,91 +252,4 @@ func (p *loggedProcess) Kill(ctx context.Context) error {
 	err := p.Process.Kill(ctx)
 	p.logging.record(ctx, slog.LevelInfo, "kill", time.Since(began), err, slog.String("process", p.ID()))
 	return err
-}
-
-// countedWriter counts the bytes written.
-type countedWriter struct {
-	io.WriteCloser
-	written atomic.Int64
-}
-
-func (w *countedWriter) Write(p []byte) (int, error) {
-	n, err := w.WriteCloser.Write(p)
-	w.written.Add(int64(n))
-	return n, err
-}
-
-// watchReader wraps f and calls done at the first Close with the number of bytes read and the first
-// error. The result implements io.Seeker and io.ReaderAt if f does.
-func watchReader(f io.ReadCloser, done func(read int64, err error)) io.ReadCloser {
-	w := &watchedReader{ReadCloser: f, done: done}
-	seeker, seeks := f.(io.Seeker)
-	readerAt, readsAt := f.(io.ReaderAt)
-	at := watchedReaderAt{readerAt, w}
-	switch {
-	case seeks && readsAt:
-		return struct {
-			*watchedReader
-			io.Seeker
-			io.ReaderAt
-		}{w, seeker, at}
-	case seeks:
-		return struct {
-			*watchedReader
-			io.Seeker
-		}{w, seeker}
-	case readsAt:
-		return struct {
-			*watchedReader
-			io.ReaderAt
-		}{w, at}
-	}
-	return w
-}
-
-type watchedReader struct {
-	io.ReadCloser
-	done   func(int64, error)
-	closed sync.Once
-
-	mu   sync.Mutex
-	read int64
-	err  error // the first one, except io.EOF
-}
-
-func (w *watchedReader) Read(p []byte) (int, error) {
-	n, err := w.ReadCloser.Read(p)
-	w.record(n, err)
-	return n, err
-}
-
-func (w *watchedReader) record(n int, err error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.read += int64(n)
-	if w.err == nil && err != io.EOF {
-		w.err = err
-	}
-}
-
-func (w *watchedReader) Close() error {
-	err := w.ReadCloser.Close()
-	w.closed.Do(func() {
-		w.mu.Lock()
-		defer w.mu.Unlock()
-		w.done(w.read, errors.Join(w.err, err))
-	})
-	return err
-}
-
-// watchedReaderAt is the io.ReaderAt of a watchedReader.
-type watchedReaderAt struct {
-	io.ReaderAt
-	w *watchedReader
-}
-
-func (r watchedReaderAt) ReadAt(p []byte, offset int64) (int, error) {
-	n, err := r.ReaderAt.ReadAt(p, offset)
-	r.w.record(n, err)
-	return n, err
 }

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"io/fs"
 	"log/slog"
 	"maps"
 	"slices"
@@ -75,20 +74,11 @@ func TestD7_LoggingLogs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := io.ReadFull(f, make([]byte, 4)); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := f.(io.Seeker).Seek(0, io.SeekStart); err != nil {
-		t.Error(err)
-	}
 	if _, err := f.(io.ReaderAt).ReadAt(make([]byte, 3), 1); err != nil {
 		t.Error(err)
 	}
 	if err := f.Close(); err != nil {
 		t.Error(err)
-	}
-	if err := f.Close(); err == nil {
-		t.Error("a second Close does not return the file's error")
 	}
 	if _, err := e.Stat(ctx, "dir/f"); err != nil {
 		t.Error(err)
@@ -101,7 +91,7 @@ func TestD7_LoggingLogs(t *testing.T) {
 	}
 	log.want(t,
 		`INFO write bytes=6 name="dir/f"`,
-		`DEBUG open bytes=7 name="dir/f"`,
+		`DEBUG open name="dir/f"`,
 		`DEBUG stat name="dir/f"`,
 		`DEBUG readdir entries=1 name="dir"`,
 		`INFO remove name="dir/f"`,
@@ -125,7 +115,7 @@ func TestD7_LoggingLogsErrors(t *testing.T) {
 		}
 	}
 	lines := log.lines(t)
-	for i, want := range []string{"DEBUG stat ", "WARN open bytes=0 ", "WARN start ", "WARN remove ", "DEBUG stat ",
+	for i, want := range []string{"DEBUG stat ", "WARN open ", "WARN start ", "WARN remove ", "DEBUG stat ",
 		"DEBUG open ", "INFO start ", "INFO remove "} {
 		if line := lines[i]; !strings.HasPrefix(line, want) || !strings.Contains(line, "error=") {
 			t.Errorf("%s\nwant %s... error=...", line, want)
@@ -158,75 +148,6 @@ func TestD7_LoggingWithoutLog(t *testing.T) {
 	if e := env.Logging(l, nil); e != env.Environment(l) {
 		t.Errorf("Logging returned a %T", e)
 	}
-}
-
-// These files only seek, or only read at offsets.
-type seekingFile struct {
-	io.ReadCloser
-	io.Seeker
-}
-type offsetFile struct {
-	io.ReadCloser
-	io.ReaderAt
-}
-type opens struct {
-	env.Environment
-	file io.ReadCloser
-}
-
-func (o opens) Open(context.Context, string) (io.ReadCloser, error) { return o.file, nil }
-
-// The logged file implements the same optional interfaces as the file itself.
-func TestD7_LoggingKeepsWhatFilesCanDo(t *testing.T) {
-	r := strings.NewReader("12345")
-	plain := io.NopCloser(bytes.NewBufferString("12345"))
-	for name, c := range map[string]struct {
-		file           io.ReadCloser
-		seeks, offsets bool
-	}{
-		"plain": {plain, false, false},
-		"seeks": {seekingFile{plain, r}, true, false},
-		"at":    {offsetFile{plain, r}, false, true},
-		"both": {struct {
-			seekingFile
-			io.ReaderAt
-		}{seekingFile{plain, r}, r}, true, true},
-		"broken": {io.NopCloser(io.MultiReader(strings.NewReader("123"), brokenReader{})), false, false},
-	} {
-		var log logged
-		f, err := env.Logging(opens{file: c.file}, log.logger(slog.LevelDebug)).Open(t.Context(), name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, seeks := f.(io.Seeker)
-		at, offsets := f.(io.ReaderAt)
-		if seeks != c.seeks || offsets != c.offsets {
-			t.Errorf("%s: seeks %v, reads at offsets %v", name, seeks, offsets)
-		}
-		want := `DEBUG open bytes=0 name="` + name + `"`
-		if offsets {
-			if _, err := at.ReadAt(make([]byte, 2), 0); err != nil {
-				t.Error(err)
-			}
-			want = `DEBUG open bytes=2 name="` + name + `"`
-		}
-		if name == "broken" {
-			if _, err := io.ReadAll(f); err == nil {
-				t.Error("the error was not returned")
-			}
-			want = `WARN open bytes=3 error="read : file already closed" name="broken"`
-		}
-		if err := f.Close(); err != nil {
-			t.Error(err)
-		}
-		log.want(t, want)
-	}
-}
-
-type brokenReader struct{}
-
-func (brokenReader) Read([]byte) (int, error) {
-	return 0, &fs.PathError{Op: "read", Err: fs.ErrClosed}
 }
 
 // searches is an environment that searches by itself.

@@ -29,7 +29,7 @@ func TestD7_LoggingLogsCommands(t *testing.T) {
 	}
 	log.want(t,
 		`INFO start dir="." env=["TOKEN","ODD"] process="p1" script="read x; echo \"$x$TOKEN\"; echo oops \u003e\u00262; exit 3"`,
-		`INFO exit code=3 process="p1" stderr=5 stdin=7 stdout=13`,
+		`INFO exit code=3 process="p1" stderr=5 stdout=13`,
 	)
 
 	p = start(t, e, env.Command{Script: "sleep 1000"})
