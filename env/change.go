@@ -42,22 +42,16 @@ func (l *Local) change(ctx context.Context, c change) error {
 // refuses the place.
 func (l *Local) inDirectory(ctx context.Context, p place, parents bool,
 	do func(dir *os.Root, base string) error) (err error) {
-	check := placedCheck(ctx)
-	if check != nil {
+	if check := placedCheck(ctx); check != nil {
 		if err := check(p.abs()); err != nil {
 			return err
 		}
 	}
-	above, base := p.split()
-	var dir *os.Root
-	if l.hasReadOnly || check != nil {
-		dir, err = l.openWritable(l.innermost(p), parents)
-	} else {
-		dir, err = p.root.openDir(above, parents)
-	}
+	dir, err := l.openWritable(l.innermost(p), parents)
 	if err != nil {
 		return err
 	}
+	_, base := p.split()
 	defer func() { err = errors.Join(err, dir.Close()) }()
 	return do(dir, base)
 }
@@ -67,17 +61,6 @@ func (l *Local) inDirectory(ctx context.Context, p place, parents bool,
 func (p place) split() (above, base string) {
 	end := strings.TrimRight(p.rel, "/")
 	return path.Dir(end), p.rel[strings.LastIndexByte(end, '/')+1:]
-}
-
-// openDir opens a directory below a root. The trailing dot makes os.Root open only a directory, so
-// that a FIFO swapped in does not block.
-func (r *root) openDir(rel string, parents bool) (*os.Root, error) {
-	if parents && rel != "." {
-		if err := r.dir.MkdirAll(rel, parentPerm); err != nil {
-			return nil, err
-		}
-	}
-	return r.dir.OpenRoot(rel + "/.")
 }
 
 // innermost returns a place relative to the innermost root that contains it.

@@ -108,24 +108,23 @@ type LocalOptions struct {
 //
 // All methods may be called concurrently. After Close they return errors that wrap fs.ErrClosed.
 type Local struct {
-	dir         string  // as given, absolute, slash-separated
-	roots       []*root // the working directory is the first
-	hasReadOnly bool    // some roots are read-only
-	anyNames    bool
-	escapes     error // os.Root's error for a name that leaves it
-	shell       string
-	environ     []string
-	launch      func(context.Context, Launch) (Launch, error)
-	network     string
-	sandbox     string
-	confined    []string
-	hides       bool
-	grace       time.Duration
-	settle      time.Duration // that KILL has
-	level       contain.Level
-	limits      limits
-	table       processTable
-	locks       *locks
+	dir      string  // as given, absolute, slash-separated
+	roots    []*root // the working directory is the first
+	anyNames bool
+	escapes  error // os.Root's error for a name that leaves it
+	shell    string
+	environ  []string
+	launch   func(context.Context, Launch) (Launch, error)
+	network  string
+	sandbox  string
+	confined []string
+	hides    bool
+	grace    time.Duration
+	settle   time.Duration // that KILL has
+	level    contain.Level
+	limits   limits
+	table    processTable
+	locks    *locks
 
 	abandoned    []string
 	abandonedErr error
@@ -218,7 +217,6 @@ func (l *Local) openRoots(dir string, extra, readOnly []string) error {
 
 // markReadOnly marks all roots that are the same directory as a read-only one as read-only.
 func (l *Local) markReadOnly(readOnly *root) {
-	l.hasReadOnly = true
 	for _, r := range l.roots {
 		r.readOnly = r.readOnly || os.SameFile(r.info, readOnly.info)
 	}
