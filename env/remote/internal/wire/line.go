@@ -26,8 +26,8 @@ const maxPings = 64
 // pings, and lets go of those that wait for a stream when it ends.
 type line struct {
 	stream io.ReadWriteCloser
-	filled chan []byte   // what was read
-	used   chan struct{} // it may be read again
+	in     *io.PipeReader // has what pump reads
+	filled *io.PipeWriter
 	frame  chan []byte   // to be written
 	wrote  chan error    // the outcome of that
 	closed chan struct{} // closed by Close
@@ -37,8 +37,7 @@ type line struct {
 
 	waiters waiters
 
-	rest []byte // of what was read; only for Read
-	in   frames
+	frames frames // only for Read
 
 	out  []byte // only for Write
 	body bool   // out is the header of a frame whose body follows
@@ -50,8 +49,9 @@ type line struct {
 }
 
 func newLine(stream io.ReadWriteCloser) *line {
-	l := &line{stream: stream, filled: make(chan []byte), used: make(chan struct{}),
-		frame: make(chan []byte), wrote: make(chan error, 1), closed: make(chan struct{}), gone: make(chan struct{})}
+	l := &line{stream: stream, frame: make(chan []byte), wrote: make(chan error, 1), closed: make(chan struct{}),
+		gone: make(chan struct{})}
+	l.in, l.filled = io.Pipe()
 	go l.pump()
 	go l.writeFrames()
 	return l
@@ -59,25 +59,18 @@ func newLine(stream io.ReadWriteCloser) *line {
 
 // pump reads the stream until its end.
 func (l *line) pump() {
-	defer close(l.filled)
 	buf := make([]byte, MaxData)
 	for {
 		n, err := l.stream.Read(buf)
 		if n > 0 {
 			l.heard.Add(1)
-			select {
-			case l.filled <- buf[:n]:
-			case <-l.closed:
-				return
-			}
-			select {
-			case <-l.used:
-			case <-l.closed:
-				return
+			if _, err := l.filled.Write(buf[:n]); err != nil {
+				return // the line is closed
 			}
 		}
 		if err != nil {
 			l.end(err)
+			_ = l.filled.Close() // it returns nil
 			return
 		}
 	}
@@ -105,35 +98,16 @@ func (l *line) reason() error {
 }
 
 // Read is called by one goroutine, which has dealt with all that it has read before.
-func (l *line) Read(p []byte) (n int, err error) {
-	defer func() {
-		if err != nil {
-			l.waiters.end()
+func (l *line) Read(p []byte) (int, error) {
+	n, err := l.in.Read(p)
+	if err == nil {
+		if err = l.frames.read(p[:n], l.ping); err == nil {
+			return n, nil
 		}
-	}()
-	if len(l.rest) == 0 {
-		select {
-		case <-l.closed:
-			return 0, io.EOF
-		case b, ok := <-l.filled:
-			if !ok {
-				return 0, io.EOF
-			}
-			l.rest = b
-			if err := l.in.read(b, l.ping); err != nil {
-				l.end(err)
-				return 0, err
-			}
-		}
+		l.end(err)
 	}
-	n = copy(p, l.rest)
-	if l.rest = l.rest[n:]; len(l.rest) == 0 {
-		select {
-		case l.used <- struct{}{}:
-		case <-l.closed:
-		}
-	}
-	return n, nil
+	l.waiters.end()
+	return 0, err
 }
 
 // ping counts a ping that was received.
@@ -202,6 +176,7 @@ func (l *line) Close() error {
 	l.closing.Do(func() {
 		l.waiters.end()
 		close(l.closed)
+		_ = l.filled.Close() // it returns nil
 		go func() {
 			defer close(l.gone)
 			err := l.stream.Close()
