@@ -30,11 +30,12 @@ const (
 // conduit is a command of this machine as a stream: its standard input and output. It owns the
 // process. All methods are safe for concurrent use.
 type conduit struct {
-	cmd           *exec.Cmd
-	stdin, stdout *os.File
-	stderr        texts.Tail
-	grace         time.Duration
-	ended         chan struct{} // closed when the command has been waited for
+	cmd    *exec.Cmd
+	stdin  io.WriteCloser
+	stdout *os.File
+	stderr texts.Tail
+	grace  time.Duration
+	ended  chan struct{} // closed when the command has been waited for
 
 	mu       sync.Mutex
 	cause    error // why it was cut, if it was
@@ -49,56 +50,39 @@ type conduit struct {
 // startConduit starts a command. Grace is the time that processes over there have to end.
 func startConduit(command []string, grace time.Duration) (*conduit, error) {
 	c := &conduit{cmd: exec.Command(command[0], command[1:]...), grace: grace, ended: make(chan struct{})}
-	var files []*os.File
-	for range 3 {
-		r, w, err := os.Pipe()
-		if err != nil {
-			return nil, errors.Join(err, closeFiles(files))
-		}
-		files = append(files, r, w)
-	}
-	c.stdin, c.stdout = files[1], files[2]
-	c.cmd.Stdin, c.cmd.Stdout, c.cmd.Stderr = files[0], files[3], files[5]
+	c.cmd.Stderr, c.cmd.WaitDelay = &c.stderr, stderrTime
 	ownGroup(c.cmd)
-	if err := c.cmd.Start(); err != nil {
-		return nil, errors.Join(err, closeFiles(files))
+	var err error
+	if c.stdin, err = c.cmd.StdinPipe(); err != nil {
+		return nil, err
 	}
-	go c.supervise(files[4])
-	// The command has its own copies; these would keep the pipes from ever ending.
-	if err := closeFiles([]*os.File{files[0], files[3], files[5]}); err != nil {
+	stdout, theirs, err := os.Pipe()
+	if err != nil {
+		return nil, errors.Join(err, c.stdin.Close())
+	}
+	c.stdout, c.cmd.Stdout = stdout, theirs
+	if err := c.cmd.Start(); err != nil { // it has closed the input
+		return nil, errors.Join(err, theirs.Close(), stdout.Close())
+	}
+	go c.supervise()
+	// The command has its own copy; this one would keep the pipe from ever ending.
+	if err := theirs.Close(); err != nil {
 		return nil, errors.Join(err, c.Close())
 	}
 	return c, nil
 }
 
-func closeFiles(files []*os.File) error {
-	var errs []error
-	for _, f := range files {
-		errs = append(errs, f.Close())
-	}
-	return errors.Join(errs...)
-}
-
-// supervise waits for the command, whose end ends the stream, kills what it has left in its process
-// group, and keeps the end of what it prints for people.
-func (c *conduit) supervise(stderr *os.File) {
-	heard := make(chan struct{})
-	go func() {
-		defer close(heard)
-		_, _ = io.Copy(&c.stderr, stderr) // its end, however it comes about, is all there is to know
-	}()
+// supervise waits for the command, whose end ends the stream, and kills what it has left in its
+// process group.
+func (c *conduit) supervise() {
 	_ = c.cmd.Wait() // explain says how it ended
 	c.mu.Lock()
 	killGroup(c.cmd) // what the command has left has its number as that of the group
 	c.gone = true
 	c.mu.Unlock()
-	// Processes that it has left elsewhere may hold the pipes: a helper in a container whose exec
-	// was killed, or ssh's connection for others. Where pipes have no deadlines, they last as long.
-	_ = c.stdin.Close()                                    // it may be closed already
-	_ = c.stdout.SetReadDeadline(time.Now().Add(endTime))  // see above
-	_ = stderr.SetReadDeadline(time.Now().Add(stderrTime)) // see above
-	<-heard
-	_ = stderr.Close() // all that it had to say was read
+	// Processes that it has left elsewhere may hold the pipe: a helper in a container whose exec was
+	// killed, or ssh's connection for others. Where pipes have no deadlines, they last as long.
+	_ = c.stdout.SetReadDeadline(time.Now().Add(endTime)) // see above
 	close(c.ended)
 }
 
