@@ -105,15 +105,8 @@ func (c *cgroups) removeEmpty() (removed int) {
 func (c *cgroups) endAbandoned() (lines []string, err error) {
 	err = c.abandoned(func(l *leaf) error {
 		lines = append(lines, l.Left()...)
-		var errs []error
-		within(SettleTime, pollTime/5, func() bool {
-			if !l.Alive() {
-				return true
-			}
-			errs = append(errs, l.Signal(syscall.SIGKILL))
-			return false
-		})
-		return errors.Join(append(errs, removeCgroup(l.dir))...)
+		err := End(l, ended(), 0, SettleTime)
+		return errors.Join(err, removeCgroup(l.dir))
 	})
 	return lines, err
 }

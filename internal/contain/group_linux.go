@@ -128,10 +128,10 @@ func (t group) find(visit func(member) bool) error {
 }
 
 // owns reports whether a process belongs to the tree. Processes that have ended or are older than
-// the command do not.
+// the command do not, nor does this one.
 func (t group) owns(pid int, reused bool) (member, bool, error) {
 	stat, err := readStat(pid)
-	if gone(err) {
+	if gone(err) || pid == os.Getpid() {
 		return member{}, false, nil
 	}
 	if err != nil || stat.dead || stat.kernel || stat.start < t.began {

@@ -15,7 +15,8 @@ import (
 // terminal (a shell with job control makes more groups in it), and the processes that carry its
 // mark.
 type group struct {
-	leader  int // its process id, which is also the id of the group and of the session
+	// its process id, which is also the id of the group and of the session; 0 if only the mark counts
+	leader  int
 	session bool
 	reaped  <-chan struct{} // closed when the leader has been waited for, so that its number may be reused
 	mark    string          // empty where processes cannot be found by their environment
@@ -67,6 +68,9 @@ func (t group) send(sig syscall.Signal) error {
 // number to no new process while the group has members. So if a process has it after we have waited
 // for our own, our group has ended.
 func (t group) reused() bool {
+	if t.leader == 0 {
+		return true
+	}
 	select {
 	case <-t.reaped:
 		return !errors.Is(syscall.Kill(t.leader, 0), syscall.ESRCH)

@@ -106,8 +106,7 @@ var namespaces = sync.OnceValue(func() string {
 const firstNamespaces = "4026531836-4026531837"
 
 // seesAll reports whether a process in some namespaces sees all processes of a host in other ones.
-// The name of an older program's host does not tell them.
-func seesAll(own, hosts string) bool { return own == hosts || own == firstNamespaces || hosts == "" }
+func seesAll(own, hosts string) bool { return own == hosts || own == firstNamespaces }
 
 // hostFile returns the name of a host's lock file, without a directory.
 func hostFile(id, namespaces string) string {
@@ -230,31 +229,10 @@ func (v Level) EndAbandoned(grace time.Duration) (lines []string, err error) {
 // none is left.
 func (h abandoned) end(grace time.Duration) (lines []string, err error) {
 	defer func() { err = errors.Join(err, h.file.Close()) }()
-	members, err := h.members()
-	if err != nil {
-		return nil, err
-	}
-	lines = describeAll(members, nil)
-	var errs []error
-	for _, m := range members {
-		errs = append(errs, m.signal(syscall.SIGTERM))
-	}
-	killed := false // at least once, however long a look takes
-	for began := time.Now(); len(members) > 0 && err == nil && !(killed && time.Since(began) >= grace+SettleTime); {
-		if killed = time.Since(began) >= grace; killed {
-			for _, m := range members {
-				errs = append(errs, m.signal(syscall.SIGKILL))
-			}
-		}
-		time.Sleep(pollTime)
-		members, err = h.members()
-	}
-	if err := errors.Join(append(errs, err)...); err != nil {
-		return lines, err
-	}
-	if len(members) > 0 {
-		return lines, fmt.Errorf("processes of a host that has ended are still running after SIGKILL: %s",
-			strings.Join(describeAll(members, nil), "; "))
+	tree := group{mark: h.id + "."}
+	lines = tree.Left()
+	if err := End(tree, ended(), grace, SettleTime); err != nil {
+		return lines, fmt.Errorf("processes of a host that has ended: %w", err)
 	}
 	if err = os.Remove(h.file.Name()); errors.Is(err, os.ErrNotExist) {
 		err = nil // the host has ended in order after we had opened its file
@@ -262,9 +240,9 @@ func (h abandoned) end(grace time.Duration) (lines []string, err error) {
 	return lines, err
 }
 
-// members returns the processes of this user whose mark names the host.
-func (h abandoned) members() ([]member, error) {
-	g := group{leader: -1, reaped: make(chan struct{}), mark: h.id + "."}
-	members, err := g.members()
-	return slices.DeleteFunc(members, func(m member) bool { return m.pid == os.Getpid() }), err
+// ended returns a closed channel: whoever started a tree has waited for its main process.
+func ended() <-chan struct{} {
+	c := make(chan struct{})
+	close(c)
+	return c
 }
