@@ -6,22 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"os/exec"
-	"time"
 )
 
-// Level starts commands in process groups, the only level on this system.
-type Level struct{}
-
-// Find returns the level. An error wraps errors.ErrUnsupported.
-func Find(wanted, _ string, _ Limits, _ ...string) (Level, error) {
-	if wanted != "" && wanted != Group {
-		return Level{}, fmt.Errorf("containment %q: %w", wanted, errors.ErrUnsupported)
-	}
-	return Level{}, nil
-}
-
-// Name returns the name of the level.
-func (Level) Name() string { return Group }
+// only is the name of the level on this system.
+const only = Group
 
 // Start starts a command and returns it and its tree. See Level.Start on Linux.
 func (Level) Start(cmd *exec.Cmd, session bool, reaped <-chan struct{}, before func() error) (*exec.Cmd, Tree, error) {
@@ -34,15 +22,3 @@ func (Level) Start(cmd *exec.Cmd, session bool, reaped <-chan struct{}, before f
 	}
 	return cmd, group{leader: cmd.Process.Pid, session: session, reaped: reaped}, nil
 }
-
-// Limits returns no limits.
-func (Level) Limits() Limits { return Limits{} }
-
-// Hides reports whether commands cannot see the host's processes.
-func (Level) Hides() bool { return false }
-
-// Close does nothing.
-func (Level) Close(bool) error { return nil }
-
-// EndAbandoned does nothing: processes cannot be found by their environment here.
-func (Level) EndAbandoned(time.Duration) ([]string, error) { return nil, nil }
