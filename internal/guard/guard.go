@@ -74,13 +74,6 @@ func Within[T any](ctx context.Context, what string, f func() (T, error)) (T, er
 	}
 }
 
-// Done returns a channel that has a result.
-func Done[T any](value T, err error) <-chan Result[T] {
-	done := make(chan Result[T], 1)
-	done <- Result[T]{value, err}
-	return done
-}
-
 // Value runs f on its own goroutine and returns its result, or a *[Panic] if f did not return.
 func Value[T any](what string, f func() (T, error)) (T, error) {
 	r := <-Start(what, f)
