@@ -178,7 +178,7 @@ func mute(t *testing.T, link *wire.Link, welcome wire.Welcome, begun chan<- stru
 func TestO1_FarSideThatDoesNotAnswer(t *testing.T) {
 	t.Parallel()
 	near, far := net.Pipe()
-	link, err := wire.Far(far, 0)
+	link, err := wire.Far(far)
 	if err != nil {
 		t.Fatal(err)
 	}

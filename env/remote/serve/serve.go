@@ -43,7 +43,7 @@ type environment interface {
 
 // serve serves the environment that open returns.
 func serve(ctx context.Context, stream io.ReadWriteCloser, open func(wire.Options) (environment, error)) error {
-	link, err := wire.Far(stream, wire.DefaultSilence)
+	link, err := wire.Far(stream)
 	if err != nil {
 		return err
 	}
@@ -88,7 +88,7 @@ func greet(link *wire.Link, open func(wire.Options) (environment, error)) (envir
 	if err != nil {
 		return nil, errors.Join(err, stream.Finish(nil, err), waitClosed(stream))
 	}
-	link.SetSilence(hello.Options.Silence)
+	link.Watch(hello.Options.Silence)
 	describe(&welcome, local)
 	if err := stream.Finish(welcome, nil); err != nil {
 		return nil, errors.Join(reasonOf(link, err), local.Close())

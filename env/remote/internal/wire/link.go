@@ -20,8 +20,6 @@ type Link struct {
 	answers budget
 	done    chan struct{}
 	end     sync.Once
-	silence atomic.Int64  // a time.Duration
-	retime  chan struct{} // has an element when silence has changed
 	pinging atomic.Bool
 
 	mu    sync.Mutex
@@ -32,22 +30,22 @@ type Link struct {
 // long.
 var ErrSilent = errors.New("nothing was heard from the other side")
 
-// Near returns a link for the side that opens streams. The link owns the stream of bytes.
+// Near returns a link for the side that opens streams, which [Link.Watch] watches. The link owns the
+// stream of bytes.
 func Near(stream io.ReadWriteCloser, silence time.Duration) (*Link, error) {
-	l, err := newLink(stream, silence, yamux.Client)
+	l, err := newLink(stream, yamux.Client)
 	if err == nil {
 		go l.refuse()
+		l.Watch(silence)
 	}
 	return l, err
 }
 
 // Far returns a link for the side that accepts streams.
-func Far(stream io.ReadWriteCloser, silence time.Duration) (*Link, error) {
-	return newLink(stream, silence, yamux.Server)
-}
+func Far(stream io.ReadWriteCloser) (*Link, error) { return newLink(stream, yamux.Server) }
 
-func newLink(stream io.ReadWriteCloser, silence time.Duration, mux func(io.ReadWriteCloser,
-	*yamux.Config) (*yamux.Session, error)) (*Link, error) {
+func newLink(stream io.ReadWriteCloser,
+	mux func(io.ReadWriteCloser, *yamux.Config) (*yamux.Session, error)) (*Link, error) {
 	c := yamux.DefaultConfig()
 	c.AcceptBacklog = MaxOperations
 	// watch does it: it counts everything that is heard, not only answers to pings
@@ -55,16 +53,13 @@ func newLink(stream io.ReadWriteCloser, silence time.Duration, mux func(io.ReadW
 	c.ConnectionWriteTimeout = 24 * time.Hour // watch ends a link that is stuck
 	c.StreamOpenTimeout = 0
 	c.LogOutput = io.Discard // what it has to say is in the reason for the end
-	l := &Link{line: newLine(stream), answers: budget{left: maxAnswers}, done: make(chan struct{}),
-		retime: make(chan struct{}, 1)}
+	l := &Link{line: newLine(stream), answers: budget{left: maxAnswers}, done: make(chan struct{})}
 	session, err := mux(l.line, c)
 	if err != nil {
 		return nil, errors.Join(err, l.line.Close())
 	}
 	l.session = session
-	l.SetSilence(silence)
 	go l.follow()
-	go l.watch()
 	return l, nil
 }
 
@@ -171,50 +166,40 @@ func (l *Link) refuse() {
 	}
 }
 
-// SetSilence sets how long nothing may be heard. Zero means DefaultSilence.
-func (l *Link) SetSilence(silence time.Duration) {
-	if silence <= 0 {
-		silence = DefaultSilence
-	}
-	l.silence.Store(int64(max(silence, minSilence)))
-	select {
-	case l.retime <- struct{}{}:
-	default:
-	}
-}
-
 // minSilence is the shortest time of silence. Less would end links that are only slow.
 const minSilence = 100 * time.Millisecond
 
-// watch ends the link when nothing was heard for too long, and asks for a sign of life before.
-func (l *Link) watch() {
-	silence := func() time.Duration { return time.Duration(l.silence.Load()) }
-	if err := watch(l.done, l.retime, silence, l.line.heard.Load, l.ping); err != nil {
-		l.fail(err)
+// Watch ends the link when nothing was heard for the time of silence, and asks for a sign of life
+// before. Zero means DefaultSilence. It is called once, and returns at once.
+func (l *Link) Watch(silence time.Duration) {
+	if silence <= 0 {
+		silence = DefaultSilence
 	}
+	silence = max(silence, minSilence)
+	go func() {
+		if err := watch(l.done, silence, l.line.heard.Load, l.ping); err != nil {
+			l.fail(err)
+		}
+	}()
 }
 
 // watch returns an error when count has not changed for the time of silence. It calls ping several
-// times in that time, and returns nil when done is closed. Retime gets an element when the time has
-// changed.
-func watch(done, retime <-chan struct{}, silence func() time.Duration, count func() int64, ping func()) error {
+// times in that time, and returns nil when done is closed.
+func watch(done <-chan struct{}, silence time.Duration, count func() int64, ping func()) error {
 	last, since := count(), time.Now()
+	tick := time.NewTicker(silence / 6)
+	defer tick.Stop()
 	for n := 1; ; n++ {
-		tick := time.NewTimer(silence() / 6)
 		select {
 		case <-done:
-			tick.Stop()
 			return nil
-		case <-retime:
-			tick.Stop()
-			continue
 		case <-tick.C:
 		}
 		switch now := count(); {
 		case now != last:
 			last, since = now, time.Now()
-		case time.Since(since) >= silence():
-			return fmt.Errorf("%w for %s", ErrSilent, silence())
+		case time.Since(since) >= silence:
+			return fmt.Errorf("%w for %s", ErrSilent, silence)
 		}
 		if n%2 == 0 {
 			ping()

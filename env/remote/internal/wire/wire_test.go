@@ -133,7 +133,7 @@ func TestO1_Watch(t *testing.T) {
 			}
 			return heard
 		}
-		err := watch(make(chan struct{}), nil, func() time.Duration { return silence }, count, func() { pings++ })
+		err := watch(make(chan struct{}), silence, count, func() { pings++ })
 		if took := time.Since(begin); !errors.Is(err, ErrSilent) || took < 5*silence+silence/2 ||
 			took > 6*silence+silence/3 {
 			t.Errorf("%v after %v", err, took)
@@ -143,7 +143,7 @@ func TestO1_Watch(t *testing.T) {
 		}
 		done := make(chan struct{})
 		close(done)
-		if err := watch(done, nil, func() time.Duration { return silence }, count, nil); err != nil {
+		if err := watch(done, silence, count, nil); err != nil {
 			t.Errorf("after the end: %v", err)
 		}
 	})
@@ -153,7 +153,7 @@ func TestO1_Watch(t *testing.T) {
 func TestO1_PingFlood(t *testing.T) {
 	leaks := goleak.IgnoreCurrent()
 	near, far := net.Pipe()
-	link, err := Far(far, time.Minute)
+	link, err := Far(far)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -172,7 +172,7 @@ func TestO1_PingFlood(t *testing.T) {
 func TestO1_ManyPings(t *testing.T) {
 	near, far := net.Pipe()
 	a, errA := Near(near, time.Minute)
-	b, errB := Far(far, time.Minute)
+	b, errB := Far(far)
 	if err := errors.Join(errA, errB); err != nil {
 		t.Fatal(err)
 	}
@@ -209,7 +209,7 @@ func TestO1_AnswersBeforeTheEnd(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		far, err := Far(there, time.Minute)
+		far, err := Far(there)
 		if err != nil {
 			t.Fatal(err)
 		}
