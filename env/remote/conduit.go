@@ -106,11 +106,7 @@ func (c *conduit) explain(err error) error {
 	if c.isClosed() {
 		return err
 	}
-	late := time.NewTimer(endTime)
-	defer late.Stop()
-	select {
-	case <-c.ended:
-	case <-late.C:
+	if !c.endsWithin(endTime) {
 		return c.said(err)
 	}
 	if cause := c.cutBy(); cause != nil {

@@ -278,18 +278,17 @@ func (s *namespace) close() error {
 type namespacedLeaf struct{ *leaf }
 
 // Left describes the members by their numbers in the namespace.
-func (t namespacedLeaf) Left() []string {
-	if !t.Alive() {
-		return nil
-	}
-	members, err := t.members()
-	var inside []member
-	for _, m := range members {
+func (t namespacedLeaf) Left() []string { return leftOf(t) }
+
+// members returns the members that are in the namespace.
+func (t namespacedLeaf) members() (inside []member, err error) {
+	all, err := t.leaf.members()
+	for _, m := range all {
 		if m.inside = numberInside(m.pid); m.inside != 0 {
 			inside = append(inside, m)
 		}
 	}
-	return describeAll(inside, err)
+	return inside, err
 }
 
 // numberInside returns the number of a process in the PID namespace below our own, or 0 if it has

@@ -94,11 +94,7 @@ func (t group) Alive() bool {
 
 // Left describes the members.
 func (t group) Left() []string {
-	if !t.Alive() {
-		return nil
-	}
-	members, err := t.members()
-	return describeAll(members, err)
+	return leftOf(t)
 }
 
 // Reached returns nothing: a group has no limits.
@@ -107,9 +103,16 @@ func (t group) Reached() Reached { return Reached{} }
 // Close does nothing: the kernel keeps a group only as long as it has members.
 func (t group) Close() error { return nil }
 
-// describeAll returns a line for each member that still runs, or one line that says why they cannot
-// be listed.
-func describeAll(members []member, err error) []string {
+// leftOf returns a line for each member of a tree that still runs, or one line that says why they
+// cannot be listed.
+func leftOf(tree interface {
+	Alive() bool
+	members() ([]member, error)
+}) []string {
+	if !tree.Alive() {
+		return nil
+	}
+	members, err := tree.members()
 	if err != nil {
 		return []string{"processes that cannot be listed: " + oneLine(err.Error())}
 	}

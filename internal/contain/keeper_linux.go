@@ -209,11 +209,7 @@ func (k *keeper) members() ([]member, error) {
 
 // Left describes the members.
 func (k *keeper) Left() []string {
-	if !k.Alive() {
-		return nil
-	}
-	members, err := k.members()
-	return describeAll(members, err)
+	return leftOf(k)
 }
 
 // Reached returns nothing: the kernel does not count the processes that a namespace has refused.

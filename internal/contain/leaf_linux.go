@@ -123,11 +123,7 @@ func cgroupsBelow(dir string) (dirs []string, err error) {
 
 // Left describes the members.
 func (l *leaf) Left() []string {
-	if !l.Alive() {
-		return nil
-	}
-	members, err := l.members()
-	return describeAll(members, err)
+	return leftOf(l)
 }
 
 // Close removes the cgroup and those that commands made below it. All must be empty.
