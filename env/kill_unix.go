@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/attractor-go/attractor/internal/contain"
+	"github.com/attractor-go/attractor/internal/guard"
 )
 
 // closeTime is the time that what KILL has not ended has while its environment is closed. Nobody
@@ -48,16 +49,10 @@ func (p *process) left() []string {
 	if p.table.isClosed() {
 		return nil
 	}
-	found := make(chan []string, 1)
-	go func() { found <- p.leftByCommand() }()
-	late := time.NewTimer(leftTime)
-	defer late.Stop()
-	select {
-	case lines := <-found:
-		return lines
-	case <-late.C:
-		return nil
-	}
+	ctx, cancel := context.WithTimeout(context.Background(), leftTime)
+	defer cancel()
+	lines, _ := guard.Within(ctx, "the list of processes", func() ([]string, error) { return p.leftByCommand(), nil })
+	return lines
 }
 
 // end kills the process tree and releases everything that belongs to it.

@@ -116,15 +116,12 @@ func tellEnded(ended func()) {
 	if ended == nil {
 		return
 	}
-	late := time.NewTimer(endedTime)
-	defer late.Stop()
-	select {
-	case <-guard.Start("Launch.Ended", func() (struct{}, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), endedTime)
+	defer cancel()
+	_, _ = guard.Within(ctx, "Launch.Ended", func() (struct{}, error) {
 		ended()
 		return struct{}{}, nil
-	}):
-	case <-late.C:
-	}
+	})
 }
 
 // start runs a command that has been checked.

@@ -134,7 +134,7 @@ var rooms = map[string][]string{
 	"secret/masked": {"agent", "env", "journal", "llm", "secret", "tool"},
 	"env/sandbox": {"env", "internal/filelock", "internal/git", "internal/landlock", "internal/lookpath", "internal/shquote",
 		"internal/netguard", "internal/proxy", "internal/userfiles", "internal/version", "golang.org/x/sys/..."},
-	"env/remote": {"env", "search", "env/remote/internal/wire", "internal/texts", "internal/shquote",
+	"env/remote": {"env", "search", "env/remote/internal/wire", "internal/guard", "internal/texts", "internal/shquote",
 		"internal/version", "sanitize"},
 	"env/remote/serve":         {"env", "search", "env/remote/internal/wire"},
 	"env/shellenv":             {"env", "internal/shquote"},

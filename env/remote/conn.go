@@ -12,6 +12,7 @@ import (
 
 	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/env/remote/internal/wire"
+	"github.com/attractor-go/attractor/internal/guard"
 )
 
 // settleTime limits how long a canceled change waits to learn whether it has happened.
@@ -175,12 +176,6 @@ func tell(ctx context.Context, c *conn, r wire.Request) error {
 	return err
 }
 
-// outcome holds what a conversation led to.
-type outcome[T any] struct {
-	v   T
-	err error
-}
-
 // converse begins an operation and calls talk on a goroutine, which closes the operation unless it
 // lasts. When the context ends, converse cancels the operation and returns the context's cause;
 // only for a change it waits for a short time to learn whether it has happened.
@@ -192,20 +187,18 @@ func converse[T any](ctx context.Context, c *conn, r wire.Request, talk func(*op
 	if err != nil {
 		return v, err
 	}
-	opened, ended := make(chan *operation, 1), make(chan outcome[T], 1)
-	go func() {
+	opened := make(chan *operation, 1)
+	ended := guard.Start("an operation", func() (v T, err error) {
 		o, err := c.begin(r, leave)
 		opened <- o
 		if err != nil {
-			ended <- outcome[T]{err: err}
-			return
+			return v, err
 		}
-		v, err := talk(o)
-		ended <- outcome[T]{v, err}
-	}()
+		return talk(o)
+	})
 	select {
 	case o := <-ended:
-		return o.v, c.explain(o.err)
+		return o.Value, c.explain(o.Err)
 	case <-ctx.Done():
 	}
 	if r.Op.Changes() {
@@ -220,7 +213,7 @@ func converse[T any](ctx context.Context, c *conn, r wire.Request, talk func(*op
 }
 
 // settle cancels a change and waits for its outcome.
-func settle[T any](ctx context.Context, c *conn, opened <-chan *operation, ended <-chan outcome[T]) (v T, err error) {
+func settle[T any](ctx context.Context, c *conn, opened <-chan *operation, ended <-chan guard.Result[T]) (v T, err error) {
 	enough := time.NewTimer(settleTime)
 	defer enough.Stop()
 	go func() {
@@ -231,8 +224,8 @@ func settle[T any](ctx context.Context, c *conn, opened <-chan *operation, ended
 	select {
 	case o := <-ended:
 		switch {
-		case o.err == nil:
-			return o.v, nil
+		case o.Err == nil:
+			return o.Value, nil
 		case c.lost():
 			return v, errors.Join(context.Cause(ctx), c.lostError())
 		}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/env/remote/internal/wire"
+	"github.com/attractor-go/attractor/internal/guard"
 )
 
 // Start implements env.Environment. The command runs over there, and ends there at the latest with
@@ -175,19 +176,13 @@ var errNotKilled = errors.New("the other side does not say whether the command h
 func (p *process) Kill(ctx context.Context) error {
 	// The far side does not end a kill with its stream, so it is asked even if the context has
 	// ended.
-	killed := make(chan error, 1)
-	go func() {
+	_, err := guard.Within(ctx, "a kill", func() (struct{}, error) {
 		ctx, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), p.conn.welcome.Grace+p.conn.end,
 			errNotKilled)
 		defer cancel()
-		killed <- p.ended(ctx, tell(ctx, p.conn, wire.Request{Op: wire.OpKill, ID: p.far}))
-	}()
-	select {
-	case err := <-killed:
-		return err
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
+		return struct{}{}, p.ended(ctx, tell(ctx, p.conn, wire.Request{Op: wire.OpKill, ID: p.far}))
+	})
+	return err
 }
 
 // ended returns the error of a kill. If there is none, it waits until the exit is known here too.
