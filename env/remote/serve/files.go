@@ -91,18 +91,12 @@ func (s *server) upload(ctx context.Context, stream *wire.Stream, r *wire.Reques
 	if err != nil {
 		return err
 	}
-	op, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	watched := make(chan error, 1)
-	go func() { watched <- s.watch(stream, cancel) }()
-	if r.Op == wire.OpWrite {
-		err = s.local.WriteFile(op, string(r.Name), data, r.Perm)
-	} else {
-		err = s.local.Replace(op, string(r.Name), r.Was, data, r.Perm)
-	}
-	err = stream.Finish(nil, err)
-	stream.Close()
-	return errors.Join(err, <-watched)
+	return s.cancelable(ctx, stream, func(op context.Context) error {
+		if r.Op == wire.OpWrite {
+			return stream.Finish(nil, s.local.WriteFile(op, string(r.Name), data, r.Perm))
+		}
+		return stream.Finish(nil, s.local.Replace(op, string(r.Name), r.Was, data, r.Perm))
+	})
 }
 
 // receive receives as many bytes as were announced.

@@ -123,23 +123,28 @@ func (s *server) handle(ctx context.Context, stream *wire.Stream, r *wire.Reques
 	case wire.OpStart:
 		return s.start(ctx, stream, r)
 	}
-	// Nothing follows the request, so the stream's end is a cancellation.
+	return s.cancelable(ctx, stream, func(op context.Context) error {
+		switch r.Op {
+		case wire.OpOpen, wire.OpEntry:
+			return s.open(op, stream, r)
+		case wire.OpLock:
+			return s.lock(op, stream, r)
+		case wire.OpKill: // the end of the waiting does not end the kill
+			return stream.Finish(nil, s.commands.kill(ctx, string(r.ID)))
+		}
+		answer, failure := s.ask(op, r)
+		return stream.Finish(answer, failure)
+	})
+}
+
+// cancelable calls do with a context that the end of the stream cancels, and closes the stream.
+// Nothing follows on it any more.
+func (s *server) cancelable(ctx context.Context, stream *wire.Stream, do func(context.Context) error) error {
 	op, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	watched := make(chan error, 1)
 	go func() { watched <- s.watch(stream, cancel) }()
-	var err error
-	switch r.Op {
-	case wire.OpOpen, wire.OpEntry:
-		err = s.open(op, stream, r)
-	case wire.OpLock:
-		err = s.lock(op, stream, r)
-	case wire.OpKill: // the end of the waiting does not end the kill
-		err = stream.Finish(nil, s.commands.kill(ctx, string(r.ID)))
-	default:
-		answer, failure := s.ask(op, r)
-		err = stream.Finish(answer, failure)
-	}
+	err := do(op)
 	stream.Close()
 	return errors.Join(err, <-watched)
 }
