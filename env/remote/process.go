@@ -98,7 +98,9 @@ func (p *process) follow(cmd env.Command) {
 	} else {
 		p.exit = exit
 	}
-	p.in.end()
+	if p.in != nil {
+		p.in.end(fs.ErrClosed)
+	}
 	p.o.Close()
 }
 
@@ -125,7 +127,9 @@ func (p *process) receive(cmd env.Command) (exit env.Exit, err error) {
 			if err != nil {
 				return exit, err
 			}
-			p.in.fail(failure)
+			if p.in != nil && failure != nil {
+				p.in.end(failure)
+			}
 		case wire.TypeAnswer:
 			if answer = append(answer, m.Payload...); len(answer) > wire.MaxRequest {
 				return exit, &wire.Broken{Err: fmt.Errorf("an exit of more than %d bytes: %w", wire.MaxRequest,
@@ -204,43 +208,26 @@ type input struct {
 	process *process
 	writing sync.Mutex // held while data is sent
 
-	mu     sync.Mutex
-	closed bool
-	failed error
+	mu    sync.Mutex
+	ended error // why nothing can be written; nil while it can
 }
 
 // state returns why nothing can be written, or nil.
 func (in *input) state() error {
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	if in.closed {
-		return fs.ErrClosed
-	}
-	return in.failed
+	return in.ended
 }
 
-// fail notes that the command does not read its input any more.
-func (in *input) fail(err error) {
-	if in == nil || err == nil {
-		return
-	}
+// end notes why nothing can be written any more, and returns what was noted before. That it was
+// closed counts more than that the command does not read it.
+func (in *input) end(why error) (before error) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	in.failed = err
-}
-
-// end notes that the command has ended.
-func (in *input) end() {
-	if in != nil {
-		in.markClosed()
+	if before = in.ended; before != fs.ErrClosed {
+		in.ended = why
 	}
-}
-
-func (in *input) markClosed() (was bool) {
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	was, in.closed = in.closed, true
-	return was
+	return before
 }
 
 // Write sends data to the command. It waits while the command does not read.
@@ -266,7 +253,7 @@ func (in *input) Write(b []byte) (n int, err error) {
 
 // Close ends the input. If a Write waits for the command, the input is closed without its data.
 func (in *input) Close() error {
-	if in.markClosed() {
+	if in.end(fs.ErrClosed) == fs.ErrClosed {
 		return nil
 	}
 	if in.writing.TryLock() {
