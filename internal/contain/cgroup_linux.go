@@ -136,23 +136,22 @@ func (c *cgroups) limit(wanted Limits) (limits Limits) {
 // start starts a command in a new cgroup.
 func (c *cgroups) start(cmd *exec.Cmd, id string, before func() error) (Tree, error) {
 	leaf, err := c.makeLimited(id)
-	if leaf == nil {
-		return nil, err // a nil *leaf would be a Tree that is not nil
-	}
 	if err != nil {
-		return leaf, err
+		return nil, err
 	}
 	return leaf, apart(before != nil, leaf.toStart(cmd, before))
 }
 
-// makeLimited makes a cgroup with the limits of a command. The caller closes one that comes with an
-// error.
+// makeLimited makes a cgroup with the limits of a command.
 func (c *cgroups) makeLimited(id string) (*leaf, error) {
 	leaf, err := c.make(id)
-	if err == nil {
-		err = leaf.set(c.settings)
+	if err != nil {
+		return nil, err
 	}
-	return leaf, err
+	if err := leaf.set(c.settings); err != nil {
+		return nil, errors.Join(err, leaf.Close())
+	}
+	return leaf, nil
 }
 
 // toStart returns a function that starts a command in the cgroup, after before. The kernel creates

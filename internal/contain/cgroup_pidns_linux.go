@@ -82,11 +82,8 @@ func (r *cgroupPIDNS) limit(wanted Limits) Limits {
 // start starts a command in a new cgroup and in the namespace.
 func (r *cgroupPIDNS) start(cmd *exec.Cmd, id string, before func() error) (Tree, error) {
 	leaf, err := r.cgroups.makeLimited(id)
-	if leaf == nil {
-		return nil, err
-	}
 	if err != nil {
-		return leaf, err
+		return nil, err
 	}
 	return r.enter(cmd, leaf, before)
 }

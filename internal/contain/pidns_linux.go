@@ -140,17 +140,9 @@ func probe(cmd *exec.Cmd, start func() (Tree, error)) (err error) {
 	return errors.Join(errs...)
 }
 
-// start starts a command in a new namespace.
-func (n *pidns) start(cmd *exec.Cmd, _ string, before func() error) (Tree, error) {
-	k, err := n.launch(cmd, before)
-	if k == nil {
-		return nil, err // a nil *keeper would be a Tree that is not nil
-	}
-	return k, err
-}
-
-// launch starts a command next to a keeper. The caller closes a keeper that comes with an error.
-func (n *pidns) launch(cmd *exec.Cmd, before func() error) (k *keeper, err error) {
+// start starts a command in a new namespace, next to a keeper.
+func (n *pidns) start(cmd *exec.Cmd, _ string, before func() error) (_ Tree, err error) {
+	var k *keeper
 	started := make(chan struct{})
 	ownThread(func() {
 		if k, err = n.enter(); err == nil {
@@ -162,6 +154,9 @@ func (n *pidns) launch(cmd *exec.Cmd, before func() error) (k *keeper, err error
 		}
 	})
 	<-started
+	if k == nil {
+		return nil, err // a nil *keeper would be a Tree that is not nil
+	}
 	return k, err
 }
 
