@@ -213,7 +213,8 @@ func converse[T any](ctx context.Context, c *conn, r wire.Request, talk func(*op
 }
 
 // settle cancels a change and waits for its outcome.
-func settle[T any](ctx context.Context, c *conn, opened <-chan *operation, ended <-chan guard.Result[T]) (v T, err error) {
+func settle[T any](ctx context.Context, c *conn, opened <-chan *operation,
+	ended <-chan guard.Result[T]) (v T, err error) {
 	enough := time.NewTimer(settleTime)
 	defer enough.Stop()
 	go func() {
