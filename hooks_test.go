@@ -579,8 +579,9 @@ func TestU19_EditsThatHooksMayRunAsk(t *testing.T) {
 		"cat list | sh": true, "cat list | xargs sh": true, "$(cat list)": true, "PATH=.:$PATH cat": true,
 		"cd \"$(cat where)\" && ./check": true, "CDPATH=.; cd sub": true, "f() { ./x; }; f": true, "sed -n 1e'make' x": true,
 		"osascript -e \"$(cat x)\"": true, "echo 'unfinished": true,
+		"n=$(jq .n); echo $((n))": true, "n=$(jq .n); echo \"${PWD:n}\"": true, "curl -sK tools/c": true,
 		"jq -r .tool_input.file_path | xargs gofmt -w": false, "f=$(jq -r .tool_name) && /bin/echo \"$f\" >>~/log": false,
-		"osascript -e 'display notification \"done\"'": false, "curl -s -d @- http://localhost:1": false,
+		"osascript -e 'display notification \"done\"'": false, "cat list | grep x | head -1": false,
 		"python3 /elsewhere/x.py": true, "/elsewhere/guard.sh": true, "sh \"$HOME\"/hooks/guard.sh": true,
 		"black x.py": true, "input=$(cat); case $input in *forbidden*) echo no >&2; exit 2 ;; esac": false} {
 		w := newWatched(t, calls(t, "write_file", object{"file_path": "main.go", "content": "x"}), fakellm.Turn{Text: "done"})

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/attractor-go/attractor/internal/script"
 	"github.com/attractor-go/attractor/internal/shquote"
 	"github.com/attractor-go/attractor/rules/shell"
 )
@@ -19,6 +20,9 @@ import (
 func MayRun(command string, args ...string) (part string) {
 	if args != nil {
 		command = shquote.Words(append([]string{command}, args...)...)
+	}
+	if script.Calculates(command) {
+		return command // what a value has may then be a command
 	}
 	parsed := shell.Parse(command, shell.Place{})
 	for i := range parsed.Commands {
@@ -42,7 +46,7 @@ func runsNoFile(c *shell.Command) bool {
 	}
 	switch program {
 	case ":", "true", "false", "exit", "cd", "pwd", "echo", "cat", "jq", "grep", "head", "tail", "cut", "tr", "wc", "date",
-		"basename", "dirname", "sleep", "logger", "curl", "notify-send", "terminal-notifier", "say", "afplay", "paplay",
+		"basename", "dirname", "sleep", "logger", "notify-send", "terminal-notifier", "say", "afplay", "paplay",
 		"gofmt", "shfmt":
 		return true
 	case "osascript":
