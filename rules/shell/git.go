@@ -58,6 +58,9 @@ func (r *read) repository(sub string, operands []string) (repo *git.Repository, 
 		user := git.User{Home: r.Home, XDG: r.variable("XDG_CONFIG_HOME")}
 		repo, settings, why = r.Machine.files().Reading(r.ctx, r.dir, user, paths)
 	}
+	if why == "" {
+		why = recurses(settings, sub)
+	}
 	shows := sub == "config" || sub == "remote" // what the configuration says, which may be secret
 	if why != "" && r.Observed && !shows {
 		return &git.Repository{Top: r.dir}, nil, ""
@@ -191,6 +194,17 @@ func aliased(settings []git.Setting, sub string) string {
 	for _, s := range settings {
 		if s.Name == "alias."+sub || strings.HasPrefix(s.Name, "alias."+sub+".") {
 			return "the configuration of git has an alias " + sub
+		}
+	}
+	return ""
+}
+
+// recurses returns why git grep may look into submodules: those of older commits, too, whose
+// configuration may have it get missing objects by a program.
+func recurses(settings []git.Setting, sub string) string {
+	for _, s := range settings {
+		if sub == "grep" && s.Name == "submodule.recurse" && !s.No() {
+			return "git grep may run programs of submodules, because the configuration of git has submodule.recurse"
 		}
 	}
 	return ""
