@@ -80,6 +80,17 @@ func (m *Machine) shadowed(ctx context.Context, program string) string {
 	return ""
 }
 
+// searched returns why a program that starts others may find there one that is not the system's.
+func (m *Machine) searched(ctx context.Context, program string) string {
+	search, _ := m.lookup("PATH")
+	for _, at := range strings.Split(search, ":") {
+		if search != "" && (!path.IsAbs(at) || m.inRoots(ctx, at) != "") {
+			return fmt.Sprintf("%s may start programs that PATH finds in %q, where tools may write", program, at)
+		}
+	}
+	return ""
+}
+
 // resolve returns a path without symbolic links, as far as that can be known.
 func (m *Machine) resolve(name string) (string, error) {
 	if m.Resolve == nil {

@@ -70,7 +70,16 @@ func (m *Machine) program(ctx context.Context, word string) (name, why string) {
 	default:
 		why = m.inRoots(ctx, word)
 	}
+	if why == "" && !m.Observed && startsOthers(name) {
+		why = m.searched(ctx, name)
+	}
 	return name, why
+}
+
+// startsOthers reports whether a program of the system may be a script, which starts others as PATH
+// finds them, such as grep, env and node. Managers of versions have such scripts for all tools.
+func startsOthers(program string) bool {
+	return isTool(program) || slices.Contains([]string{"egrep", "fgrep", "groups", "shasum", "which"}, program)
 }
 
 // unfit returns why a command asks whatever its program is.
@@ -135,7 +144,8 @@ func (r *read) judge(args []string) string {
 		return r.git(args)
 	case "find":
 		return r.find(args)
-	case "go", "node", "npm", "python", "python3", "gcc", "clang", "make", "java", "ruby", "perl":
+	}
+	if isTool(r.program) {
 		return r.tool(args)
 	}
 	s, ok := specOf(r.program)

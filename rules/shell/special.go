@@ -159,6 +159,12 @@ func number(text string) bool {
 	return digits != "" && strings.Trim(digits, "0123456789") == ""
 }
 
+// isTool reports whether a program is one that tool judges.
+func isTool(program string) bool {
+	return slices.Contains([]string{"go", "node", "npm", "python", "python3", "gcc", "clang", "make", "java", "ruby",
+		"perl"}, program)
+}
+
 // tool judges a program that runs others: it may tell its version.
 func (r *read) tool(args []string) string {
 	if r.program == "go" && len(args) > 0 {
