@@ -2,6 +2,7 @@ package attractor
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +10,8 @@ import (
 	"time"
 
 	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/internal/git"
+	"github.com/attractor-go/attractor/internal/lookpath"
 	"github.com/attractor-go/attractor/internal/texts"
 	"github.com/attractor-go/attractor/llm/providers"
 )
@@ -19,9 +22,15 @@ const (
 	maxKeyText = 64 << 10 // bytes of what it prints
 )
 
-// runKeyCommand runs the user's command, in the home directory, and returns the key that it prints.
+// runKeyCommand runs the user's command, in the home directory, and returns the key that it prints. Of
+// PATH it has no directory of the repositories around the session.
 func (c *config) runKeyCommand(ctx context.Context, command string) (key string, err error) {
-	local, err := env.NewLocal(c.getenv("HOME"), env.LocalOptions{Vars: env.VarsAll, Environ: c.Environ})
+	home, options := c.getenv("HOME"), env.LocalOptions{Vars: env.VarsAll, Environ: c.Environ}
+	if search := c.getenv("PATH"); search != "" {
+		repositories := git.WorkTrees(realPath(cmp.Or(c.Dir, c.Here.Dir, ".")), home)
+		options.Env = []string{"PATH=" + lookpath.Outside(search, repositories...)}
+	}
+	local, err := env.NewLocal(home, options)
 	if err != nil {
 		return "", fmt.Errorf("key_command cannot run: %w", err)
 	}

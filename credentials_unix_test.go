@@ -49,6 +49,35 @@ func TestV1_KeyCommand(t *testing.T) {
 	}
 }
 
+// The command that prints the key is no program of the repository, also where PATH has a directory of it.
+func TestV1_KeyCommandOfNoRepository(t *testing.T) {
+	o := newOpened(t, fakellm.Turn{Text: "Done."})
+	o.write(".git/HEAD", "ref: refs/heads/main\n")
+	o.write("bin/printkey", "#!/bin/sh\n: > "+o.dir+"/ran\necho keyOfTheRepository\n")
+	if err := os.Chmod(o.dir+"/bin/printkey", 0o755); err != nil {
+		t.Fatal(err)
+	}
+	o.vars["ANTHROPIC_API_KEY"] = ""
+	t.Setenv("PATH", o.dir+"/bin:bin:/usr/bin:/bin")
+	o.write("~/.config/attractor/config.json", `{"provider": "anthropic", "key_command": "printkey || echo keyOfTheUser"}`)
+	session, err := attractor.Open(t.Context(), attractor.Config{Dir: o.dir, Vars: o.vars, Load: attractor.LoadUser})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := session.Submit(t.Context(), "go"); err != nil {
+		t.Fatal(err)
+	}
+	if got := o.server.Requests()[0].Header.Get("X-Api-Key"); got != "keyOfTheUser" {
+		t.Errorf("the key was %q", got)
+	}
+	if _, err := os.Stat(o.dir + "/ran"); err == nil {
+		t.Error("a program of the repository ran")
+	}
+	if err := session.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
 // Credentials of the program stand in for a key: their secrets are masked in what the model reads,
 // and a provider whose key is in the environment does not ask them.
 func TestV1_Credentials(t *testing.T) {
