@@ -202,6 +202,9 @@ func (f *elsewhere) ruleDirs(readable []string) rules.Dirs {
 	p := f.machine.Platform()
 	d := rules.Dirs{Work: f.machine.WorkDir(), Home: f.home, Roots: slices.Concat([]string{f.machine.WorkDir()},
 		readable), Vars: f.vars}
+	if f.top != f.home && !isBelow([]string{f.top}, f.home) && !isBelow([]string{f.top}, "/usr/bin") {
+		d.Repository = []string{f.top}
+	}
 	if _, ok := f.machine.(env.Resolver); ok {
 		d.Resolve = func(name string) (string, error) {
 			ctx, cancel := context.WithTimeout(context.Background(), lookTime)

@@ -102,8 +102,11 @@ func (m *Machine) resolve(name string) (string, error) {
 // inRoots returns why a program, if it is there, is one that tools may have written.
 func (m *Machine) inRoots(ctx context.Context, name string) string {
 	real, err := m.resolve(name)
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) { // the shell does not find it either
+	switch {
+	case errors.Is(err, fs.ErrNotExist): // the shell does not find it either
 		return ""
+	case errors.Is(err, fs.ErrPermission): // nor here, or it is only Env that does not open it
+		real, err = name, nil
 	}
 	work, workErr := m.resolve(m.Env.WorkDir())
 	if err := errors.Join(err, workErr); err != nil {
