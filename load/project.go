@@ -103,6 +103,10 @@ func (p *Project) decide(store *trust.Store) (err error) {
 	return nil
 }
 
+// WorkTrees returns the directories in which programs are the project's, given the home directory: its
+// root, and the work trees of the repositories around it.
+func (p *Project) WorkTrees(home string) []string { return append(git.WorkTrees(p.Root, home), p.Root) }
+
 // Unread returns a project whose files do not count. Chosen says that the user trusts it.
 func Unread(root string, chosen bool) *Project {
 	return &Project{Snapshot: &trust.Snapshot{Root: root}, Trusted: true, Chosen: chosen, Unread: true}

@@ -14,7 +14,6 @@ import (
 	"strings"
 
 	"github.com/attractor-go/attractor/env/sandbox"
-	"github.com/attractor-go/attractor/internal/git"
 	"github.com/attractor-go/attractor/internal/lookpath"
 	"github.com/attractor-go/attractor/internal/render"
 	"github.com/attractor-go/attractor/internal/settings"
@@ -332,7 +331,7 @@ func (d *doctor) try(options sandbox.Options) (err error) {
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	options.Environ = append(os.Environ(), "PATH="+lookpath.Outside(os.Getenv("PATH"),
-		append(git.WorkTrees(d.project.Root, os.Getenv("HOME")), d.project.Root)...))
+		d.project.WorkTrees(os.Getenv("HOME"))...))
 	box, err := sandbox.New(dir, options)
 	if err != nil {
 		return err
