@@ -207,7 +207,7 @@ func (p *protected) linked(ctx context.Context, name string) bool {
 func (p *protected) Guarded(ctx context.Context, name string) string {
 	for _, where := range p.places(ctx, name, true) {
 		if dir := p.repository(ctx, path.Dir(where)); dir != "" {
-			return dir + " is a git repository, which can start programs"
+			return dir + " is a git repository, or may become one, which can start programs"
 		}
 		if entry := p.entry(ctx, p.protection.Ask, where); entry != "" {
 			return entry + " can start programs or allow them"
@@ -230,14 +230,10 @@ func (p *protected) Exposed(ctx context.Context) string {
 }
 
 // repository returns the innermost directory that a directory is or lies in, and that git takes for
-// a repository without a work tree, or "".
+// a repository without a work tree, or will take for one once other files are there, or "".
 func (p *protected) repository(ctx context.Context, dir string) string {
 	for ; ; dir = path.Dir(dir) {
-		there := func(name string) bool {
-			_, err := p.Stat(ctx, path.Join(dir, name))
-			return err == nil
-		}
-		if there("HEAD") && (there("objects") && there("refs") || there("commondir")) {
+		if head, err := p.Stat(ctx, path.Join(dir, "HEAD")); err == nil && head.Mode.IsRegular() {
 			return dir
 		}
 		if dir == path.Dir(dir) {

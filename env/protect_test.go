@@ -120,6 +120,13 @@ func TestI2_ProtectReportsWhatNeedsApproval(t *testing.T) {
 	if err := os.Chmod(filepath.Join(dir, "readonly"), 0o444); err != nil {
 		t.Fatal(err)
 	}
+	for _, name := range []string{"bare/HEAD", "src/HEAD/x"} { // a directory of that name is none of a repository
+		name = filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		write(t, name, "ref: refs/heads/x\n")
+	}
 	protection := env.DefaultProtection()
 	protection.Ask = append(protection.Ask, "scripts/hooks", dir+"/abs-hooks")
 	for kind, e := range map[string]env.Environment{
@@ -131,12 +138,13 @@ func TestI2_ProtectReportsWhatNeedsApproval(t *testing.T) {
 		t.Run(kind, func(t *testing.T) {
 			for _, name := range []string{".mcp.json", "deep/down/.mcp.json", ".claude/settings.json", ".Claude/x",
 				"settings", ".codex/hooks.json", ".agent\u017f/skills/x/SKILL.md",
-				".attractor/hooks.json", "\u017fcripts/hooks/x", "abs-hooks/x", dir + "/.mcp.json", "readonly"} {
+				".attractor/hooks.json", "\u017fcripts/hooks/x", "abs-hooks/x", dir + "/.mcp.json", "readonly",
+				"bare/config", "bare/objects/x"} {
 				if why := env.Guarded(t.Context(), e, name); why == "" {
 					t.Errorf("%s does not need approval", name)
 				}
 			}
-			for _, name := range []string{"f", "mcp.json", "src/hooks/useState.ts", "claude", "scripts/x", "new"} {
+			for _, name := range []string{"f", "mcp.json", "src/hooks/useState.ts", "claude", "scripts/x", "new", "src/y"} {
 				if why := env.Guarded(t.Context(), e, name); why != "" {
 					t.Errorf("%s needs approval: %s", name, why)
 				}
