@@ -206,7 +206,7 @@ func (p *protected) linked(ctx context.Context, name string) bool {
 // programs.
 func (p *protected) Guarded(ctx context.Context, name string) string {
 	for _, where := range p.places(ctx, name, true) {
-		if dir := p.repository(ctx, path.Dir(where)); dir != "" {
+		if dir := p.repository(ctx, where); dir != "" {
 			return dir + " is a git repository, or may become one, which can start programs"
 		}
 		if entry := p.entry(ctx, p.protection.Ask, where); entry != "" {
@@ -229,11 +229,16 @@ func (p *protected) Exposed(ctx context.Context) string {
 	return Exposed(ctx, p.Environment)
 }
 
-// repository returns the innermost directory that a directory is or lies in, and that git takes for
-// a repository without a work tree, or will take for one once other files are there, or "".
-func (p *protected) repository(ctx context.Context, dir string) string {
-	for ; ; dir = path.Dir(dir) {
-		if head, err := p.Stat(ctx, path.Join(dir, "HEAD")); err == nil && head.Mode.IsRegular() {
+// repository returns the innermost directory around a file that git takes for a repository without a
+// work tree, or may take for one with the file, or "". A file HEAD or commondir asks by its name.
+func (p *protected) repository(ctx context.Context, name string) string {
+	there := func(name string) bool {
+		_, err := p.Stat(ctx, name)
+		return err == nil
+	}
+	for inner, dir := name, path.Dir(name); ; inner, dir = dir, path.Dir(dir) {
+		parts := []string{path.Join(dir, "objects"), path.Join(dir, "refs"), path.Join(dir, "commondir")}
+		if there(path.Join(dir, "HEAD")) && (slices.Contains(parts, inner) || slices.ContainsFunc(parts, there)) {
 			return dir
 		}
 		if dir == path.Dir(dir) {

@@ -120,7 +120,7 @@ func TestI2_ProtectReportsWhatNeedsApproval(t *testing.T) {
 	if err := os.Chmod(filepath.Join(dir, "readonly"), 0o444); err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"bare/HEAD", "src/HEAD/x"} { // a directory of that name is none of a repository
+	for _, name := range []string{"bare/HEAD", "half/HEAD", "half/refs/x"} {
 		name = filepath.Join(dir, name)
 		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
 			t.Fatal(err)
@@ -139,12 +139,12 @@ func TestI2_ProtectReportsWhatNeedsApproval(t *testing.T) {
 			for _, name := range []string{".mcp.json", "deep/down/.mcp.json", ".claude/settings.json", ".Claude/x",
 				"settings", ".codex/hooks.json", ".agent\u017f/skills/x/SKILL.md",
 				".attractor/hooks.json", "\u017fcripts/hooks/x", "abs-hooks/x", dir + "/.mcp.json", "readonly",
-				"bare/config", "bare/objects/x"} {
+				"bare/objects/x", "bare/refs/heads/x", "half/config", "half/objects/x"} {
 				if why := env.Guarded(t.Context(), e, name); why == "" {
 					t.Errorf("%s does not need approval", name)
 				}
 			}
-			for _, name := range []string{"f", "mcp.json", "src/hooks/useState.ts", "claude", "scripts/x", "new", "src/y"} {
+			for _, name := range []string{"f", "mcp.json", "src/hooks/useState.ts", "claude", "scripts/x", "new", "bare/config"} {
 				if why := env.Guarded(t.Context(), e, name); why != "" {
 					t.Errorf("%s needs approval: %s", name, why)
 				}
