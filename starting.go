@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"syscall"
@@ -148,6 +149,9 @@ func (t workTree) hooks(dirs, roots []string) (files []string, exposed string) {
 		for _, hook := range hooks {
 			if exposed != "" {
 				break
+			}
+			if info, err := os.Stat(hook); err == nil && info.Mode()&0o111 == 0 && runtime.GOOS != "windows" {
+				continue // git does not start it
 			}
 			if text, err := userfiles.Read(hook, git.MaxHook+1); err != nil || !git.OnlyLFS(text) {
 				exposed = exposes("the hook of git "+hook, "")

@@ -5,7 +5,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"runtime"
 	"strings"
 	"sync"
 )
@@ -34,9 +33,8 @@ func filesIn(dir string) (names []string) {
 	return names
 }
 
-// Hooks returns the hooks in a directory of this machine that git starts, and what links among them
-// lead to.
-func Hooks(dir string) (started, linked []string) {
+// Hooks returns the hooks in a directory of this machine, and what links among them lead to.
+func Hooks(dir string) (hooks, linked []string) {
 	for _, hook := range filesIn(dir) {
 		if filepath.Ext(hook) == ".sample" {
 			continue
@@ -44,12 +42,11 @@ func Hooks(dir string) (started, linked []string) {
 		if to, err := os.Readlink(hook); err == nil {
 			linked = append(linked, from(dir, to))
 		}
-		info, err := os.Stat(hook)
-		if err == nil && info.Mode().IsRegular() && (info.Mode()&0o111 != 0 || runtime.GOOS == "windows") {
-			started = append(started, hook)
+		if info, err := os.Stat(hook); err == nil && info.Mode().IsRegular() {
+			hooks = append(hooks, hook)
 		}
 	}
-	return started, linked
+	return hooks, linked
 }
 
 // MaxHook is the most bytes of a hook of git-lfs.
