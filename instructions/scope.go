@@ -14,6 +14,7 @@ import (
 const (
 	maxGlobs    = 100   // of a rule
 	maxGlob     = 500   // bytes
+	maxDepth    = 64    // of a file that is compared
 	maxPatterns = 1_000 // of all rules in a directory, with their alternatives
 )
 
@@ -149,7 +150,8 @@ func relativeGlob(glob string) string {
 // alternatives returns how many patterns without braces a pattern stands for, or 0 if it cannot be
 // used.
 func alternatives(glob string) int {
-	if len(glob) > maxGlob || slices.Contains(strings.Split(glob, "/"), "..") {
+	isBetween := func(r rune) bool { return strings.ContainsRune("/{,}", r) }
+	if glob == "" || len(glob) > maxGlob || slices.Contains(strings.FieldsFunc(glob, isBetween), "..") {
 		return 0
 	}
 	return search.Alternatives(glob)
@@ -161,5 +163,5 @@ func (d *Document) appliesTo(file string) bool {
 		return true
 	}
 	rel, ok := relative(d.Dir, file)
-	return ok && slices.ContainsFunc(d.Globs, func(glob string) bool { return doublestar.MatchUnvalidated(glob, rel) })
+	return ok && strings.Count(rel, "/") < maxDepth && slices.ContainsFunc(d.Globs, func(glob string) bool { return doublestar.MatchUnvalidated(glob, rel) })
 }
