@@ -239,6 +239,8 @@ func TestG5_FormsOfErrors(t *testing.T) {
 		`{"error":{"type":"invalid_request_error","message":"m"}}`: {
 			Code: "invalid_request_error", Message: "m", Status: 400},
 		`{"type":"error","code":null,"message":"m"}`: {Message: "m"},
+		`{"error":{"type":"overloaded_error","message":"m","metadata":"x","status_code":"529"},"request_id":7}`: {
+			Code: "overloaded_error", Message: "m", Kind: llm.ErrOverloaded}, // gateways have other types of members
 		`{"error":"m"}`: {Message: "m"},
 		`<html>`:        {},
 	} {

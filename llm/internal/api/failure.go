@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
+	"errors"
 	"strconv"
 	"strings"
 	"time"
@@ -90,7 +91,8 @@ func readError(body []byte, depth int) Failure {
 		return readError(list[0], depth-1)
 	}
 	var w wireError
-	if json.Unmarshal(body, &w) != nil {
+	var odd *json.UnmarshalTypeError // a member of another type has left the others as they are
+	if err := json.Unmarshal(body, &w); err != nil && !errors.As(err, &odd) {
 		return Failure{}
 	}
 	f := w.own(depth)
