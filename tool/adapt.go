@@ -15,7 +15,8 @@ import (
 // Parameters are inferred from Args if the definition has none.
 func Adapt[Args any](base Tool, def llm.ToolDefinition, translate func(Args) (any, error),
 	render func(Result) Result) Tool {
-	if translate == nil {
+	same := translate == nil
+	if same {
 		translate = func(args Args) (any, error) { return args, nil }
 	}
 	t := New(def, func(ctx context.Context, call *Call, args Args) (Result, error) {
@@ -31,6 +32,9 @@ func Adapt[Args any](base Tool, def llm.ToolDefinition, translate func(Args) (an
 	})
 	t.Limit, t.Needs, t.Guidance, t.Instead = base.Limit, base.Needs, base.Guidance, base.Instead
 	t.Previews = base.Previews
+	if same && base.compiled != nil && base.compiled.strict { // base would lose unknown parameters
+		t.compiled.strict = true
+	}
 	if base.Access != nil {
 		t.Access = func(text string) (Access, error) {
 			args, err := Decode[Args](text)

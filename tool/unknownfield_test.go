@@ -61,6 +61,11 @@ func TestR6_OtherCallsAreRefused(t *testing.T) {
 			o := run(register(t, look(effect, open, &runs)), call("look", `{"file_path":"a","tail":5}`), nil)
 			refused(t, o, runs, `unknown parameter "tail"; the parameters of look are file_path, offset`,
 				"Nothing was run")
+			base := look(effect, open, &runs)
+			def := llm.ToolDefinition{Name: "peek", Parameters: look(effect, true, &runs).Parameters}
+			adapted := Adapt[json.RawMessage](base, def, nil, nil)
+			o = run(register(t, adapted), call("peek", `{"file_path":"a","tail":5}`), nil)
+			refused(t, o, runs, `unknown parameter "tail"`, "Nothing was run")
 		}
 	}
 }
