@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/attractor-go/attractor/internal/proxied"
 	"github.com/attractor-go/attractor/llm/providers"
 )
 
@@ -30,10 +31,7 @@ func (f roundTripper) RoundTrip(req *http.Request) (*http.Response, error) { ret
 // that is nil, with the headers that a function adds.
 func authorizing(client *http.Client, authorize func(*http.Request) error) *http.Client {
 	with := *cmp.Or(client, new(http.Client))
-	base := with.Transport
-	if base == nil {
-		base = http.DefaultTransport
-	}
+	base := cmp.Or(with.Transport, proxied.Transport())
 	with.Transport = roundTripper(func(req *http.Request) (*http.Response, error) {
 		clone := req.Clone(req.Context()) // a RoundTripper does not change its request
 		if err := authorize(clone); err != nil {

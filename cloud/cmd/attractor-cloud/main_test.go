@@ -188,3 +188,19 @@ func TestV1_TheCommandWithoutCredentials(t *testing.T) {
 		t.Log(stderr)
 	}
 }
+
+// A proxy that refuses the way to a cloud is asked once, and the error names it.
+func TestI17_RefusedByAProxy(t *testing.T) {
+	t.Parallel()
+	var asked atomic.Int64
+	proxy := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) {
+		asked.Add(1)
+		rw.WriteHeader(http.StatusForbidden)
+	}))
+	t.Cleanup(proxy.Close)
+	vars := []string{"AWS_PROFILE=work", "AMAZON_BEDROCK_BASE_URL=https://provider.example/v1", "HTTPS_PROXY=" + proxy.URL}
+	_, stderr, code := newWorld(t).run(t, vars, "amazon-bedrock/m", "do it")
+	if code != 1 || asked.Load() != 1 || !strings.Contains(stderr, "the proxy "+proxy.URL+" refuses the connection: 403") {
+		t.Errorf("asked %d times, exit code %d: %s", asked.Load(), code, stderr)
+	}
+}
