@@ -161,7 +161,7 @@ var rooms = map[string][]string{
 		"internal/texts", "internal/settings", "internal/shquote", "internal/userfiles", "internal/version", "llm/...",
 		"load",
 		"tool/...", "env/...", "instructions", "journal", "profile/...", "agent", "github.com/google/uuid", "permit",
-		"rules", "sessions", "secret/...", "mcp", "lsp", "ext", "ext/hooks", "check", "checkpoint", "trust", "undo",
+		"rules", "rules/shell", "sessions", "secret/...", "mcp", "lsp", "ext", "ext/hooks", "check", "checkpoint", "trust", "undo",
 		"worktree", "github.com/BurntSushi/toml"},
 	"load": {"env", "ext", "ext/hooks", "internal/atomicfile", "internal/fault", "internal/git", "internal/texts",
 		"internal/settings", "internal/shquote", "internal/userfiles", "mcp", "rules", "trust"},
