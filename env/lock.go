@@ -150,14 +150,14 @@ func openLock(dir, name string) (*os.File, error) {
 // other processes; the lock files are in LocalOptions.Locks. Sessions of other users, and in
 // containers on the same kernel, share the locks of directories.
 func (l *Local) Lock(ctx context.Context, names ...string) (unlock func(), err error) {
-	if err := context.Cause(ctx); err != nil {
-		return nil, err
-	}
 	var files []place
 	for _, name := range names {
 		if p, err := l.resolve(ctx, name, true); err == nil && !l.innermost(p).root.readOnly {
 			files = append(files, p)
 		}
+	}
+	if err := context.Cause(ctx); err != nil { // which may have left out files
+		return nil, err
 	}
 	if len(files) == 0 {
 		return func() {}, nil

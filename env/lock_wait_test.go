@@ -1,6 +1,7 @@
 package env
 
 import (
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
@@ -46,6 +47,39 @@ func TestI6_LockWaitIsBounded(t *testing.T) {
 	}
 	if _, err := os.Stat(filepath.Join(dir, "f")); err == nil {
 		t.Error("the file was written anyway")
+	}
+}
+
+// endingContext ends when it has been looked at so often.
+type endingContext struct {
+	context.Context
+	looks int
+}
+
+func (c *endingContext) Err() error {
+	if c.looks--; c.looks < 0 {
+		return context.Canceled
+	}
+	return nil
+}
+
+// A context that ends while names are resolved leaves out none of the files: all are locked or none.
+func TestI6_LockOfAnEndingContext(t *testing.T) {
+	l := localIn(t, t.TempDir())
+	l.locks.wait = time.Millisecond
+	unlock, err := l.Lock(t.Context(), "f")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unlock()
+	for looks := range 9 {
+		for _, names := range [][]string{{"f"}, {"dir/g", "f"}, {"f", "dir/g"}} {
+			unlock, err := l.Lock(&endingContext{context.Background(), looks}, names...)
+			if err == nil {
+				unlock()
+				t.Errorf("Lock locked %q, after %d looks at its context, although somebody has it", names, looks)
+			}
+		}
 	}
 }
 
