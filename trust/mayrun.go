@@ -2,6 +2,7 @@ package trust
 
 import (
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -50,9 +51,17 @@ func runsNoFile(c *shell.Command) bool {
 		"gofmt", "shfmt":
 		return true
 	case "osascript":
-		return c.Unclear == "" && len(c.Words) == 3 && c.Words[1] == "-e"
+		return c.Unclear == "" && len(c.Words) == 3 && c.Words[1] == "-e" && onlyNotifies(c.Words[2])
 	case "xargs": // what it starts follows it
 		return len(c.Words) > 1 && slices.Contains([]string{"cat", "gofmt", "grep", "head", "jq", "shfmt", "wc"}, c.Words[1])
 	}
 	return c.Wraps && c.Unclear == "" // what it wraps is listed
+}
+
+// onlyNotifies reports whether an AppleScript shows a text and nothing else: it can start programs as
+// well, such as by do shell script.
+func onlyNotifies(script string) bool {
+	const text = ` "[^"\\]*"`
+	return regexp.MustCompile(`^display notification` + text + `(?: (?:with title|subtitle|sound name)` + text + `)*$`).
+		MatchString(script)
 }
