@@ -61,12 +61,16 @@ func Tops(dir string) (tops []string) {
 // the home directory or the system's programs are in has others' programs as well, and does not count.
 func WorkTrees(dir, home string) (tops []string) {
 	home = userfiles.RealPath(home)
-	known := map[string]bool{}
+	known, listed := map[string]bool{}, map[string]bool{}
 	for next := []string{dir}; len(next) > 0; next = next[1:] {
 		for _, top := range Tops(userfiles.RealPath(next[0])) {
-			if !known[top] && !isIn(top, home) && !isIn(top, "/usr/bin") {
-				known[top], tops = true, append(tops, top)
-				next = append(next, siblings(top)...)
+			if known[top] || isIn(top, home) || isIn(top, "/usr/bin") {
+				continue
+			}
+			known[top], tops = true, append(tops, top)
+			if common := commonDir(top); !listed[common] { // many work trees may have the same
+				listed[common] = true
+				next = append(next, treesOf(common)...)
 			}
 		}
 	}
@@ -79,9 +83,8 @@ func isIn(dir, name string) bool {
 	return err == nil && filepath.IsLocal(rel)
 }
 
-// siblings returns the main work tree of a work tree's repository, and the linked ones. They may not
-// exist.
-func siblings(top string) (tops []string) {
+// commonDir returns the directory that all work trees of a work tree's repository share.
+func commonDir(top string) string {
 	common := filepath.Join(top, ".git")
 	if target, is := strings.CutPrefix(small(common), "gitdir:"); is {
 		common = from(top, strings.TrimSpace(target))
@@ -89,7 +92,11 @@ func siblings(top string) (tops []string) {
 			common = from(common, shared)
 		}
 	}
-	common = userfiles.RealPath(common)
+	return userfiles.RealPath(common)
+}
+
+// treesOf returns the main work tree of a repository, and the linked ones. They may not exist.
+func treesOf(common string) (tops []string) {
 	tops = append(tops, filepath.Dir(common)) // also of one without a work tree, beside which others are
 	linked, err := os.ReadDir(filepath.Join(common, "worktrees"))
 	if err != nil { // there are none

@@ -1,6 +1,8 @@
 package git_test
 
 import (
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -63,5 +65,35 @@ func TestL2_WorkTreesBesideASession(t *testing.T) {
 		if !slices.Equal(got, want) {
 			t.Errorf("of %s: %q, want %q", dir, got, want)
 		}
+	}
+}
+
+// Of a repository with many work trees, what is done grows with their number, not with its square.
+func TestL2_ManyWorkTreesBesideASession(t *testing.T) {
+	const few, many = 50, 200
+	allocations := map[int]float64{}
+	for _, n := range []int{few, many} {
+		dir, err := filepath.EvalSymlinks(t.TempDir())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range n {
+			admin, tree := fmt.Sprintf("%s/main/.git/worktrees/%d", dir, i), fmt.Sprintf("%s/%d", dir, i)
+			for name, text := range map[string]string{tree + "/.git": "gitdir: " + admin, admin + "/gitdir": tree + "/.git",
+				admin + "/commondir": "../.."} {
+				err := os.MkdirAll(filepath.Dir(name), 0o755)
+				if err = errors.Join(err, os.WriteFile(name, []byte(text+"\n"), 0o644)); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		allocations[n] = testing.AllocsPerRun(1, func() {
+			if got := git.WorkTrees(dir+"/main", t.TempDir()); len(got) != n+1 {
+				t.Errorf("%d work trees of %d", len(got), n+1)
+			}
+		})
+	}
+	if allocations[many] > 2*many/few*allocations[few] {
+		t.Errorf("allocations for so many work trees: %v", allocations)
 	}
 }
