@@ -106,6 +106,9 @@ func TestU17_ScriptsThatGitStarts(t *testing.T) {
 		".husky/_/h": "#!/bin/sh\n", "out.sh": ""} {
 		write(t, filepath.Join(dir, name), text)
 	}
+	git(t, dir+"/nested", "config", "core.hooksPath", ".husky/_")
+	write(t, filepath.Join(dir, "nested/.husky/pre-push"), "sh scripts/check.sh\n") // husky reads it with sh
+	write(t, filepath.Join(dir, "nested/.husky/_/h"), "")
 	if err := os.Symlink(filepath.Join(dir, "out.sh"), filepath.Join(dir, "link.sh")); err != nil {
 		t.Fatal(err)
 	}
@@ -134,7 +137,8 @@ func TestU17_ScriptsThatGitStarts(t *testing.T) {
 	b.succeeds(t, "echo x >go.mod && echo x >scripts/new && echo x >tools/new && echo x >missing.sh")
 	b.succeeds(t, "git status")
 	for at, want := range map[string][]string{dir: {"'" + filepath.Join(dir, ".git/hooks/pre-commit") + "'", "./tools/clean",
-		"python3 tools/x.py"}, filepath.Join(dir, "nested"): {"./fsm"}} {
+		"python3 tools/x.py"}, filepath.Join(dir, "nested"): {"./fsm",
+		"'" + filepath.Join(dir, "nested/.husky/pre-push") + "'"}} {
 		for _, command := range want {
 			if !slices.Contains(asked[at], command) {
 				t.Errorf("%s: asked was about %q, not %q", at, asked[at], command)

@@ -205,9 +205,14 @@ func (p *plan) configured(o *Options, dir, top string) {
 	}
 }
 
-// hookCommands returns commands for the shell that run the hooks of a directory.
+// hookCommands returns commands for the shell that run the hooks of a directory. Those in one that
+// husky has made, named _, have a shell read the hooks around it.
 func hookCommands(dir string) (commands []string) {
 	hooks, _ := git.Hooks(dir)
+	if filepath.Base(dir) == "_" {
+		around, _ := git.Hooks(filepath.Dir(dir))
+		hooks = append(hooks, around...)
+	}
 	for _, hook := range hooks {
 		commands = append(commands, shquote.Words(hook))
 	}
