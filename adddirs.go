@@ -67,7 +67,8 @@ func (d *furtherDirs) chooseFar(c *config, moved bool) error {
 	}
 	for _, dir := range c.AddDirs {
 		if !path.IsAbs(dir) {
-			return fail(ErrConfig, "the further directory %s is not an absolute path; with a command for the environment, it has to be one of that machine", texts.Shown(dir))
+			return fail(ErrConfig, "the further directory %s is not an absolute path; with a command for the "+
+				"environment, it has to be one of that machine", texts.Shown(dir))
 		}
 		if dir = path.Clean(dir); !slices.Contains(d.list, dir) {
 			d.list = append(d.list, dir)

@@ -51,7 +51,8 @@ func TestN8_ModesAddDirNestedInASandbox(t *testing.T) {
 	for name, added := range map[string]string{"the same": ".", "inside": "sub", "around": ".."} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t, calls(t, "shell",
-				object{"command": "echo x >sub/made; echo x >.mcp.json; echo x >../.mcp.json; echo x >../beside; echo the end"}), fakellm.Turn{Text: "done"})
+				object{"command": "echo x >sub/made; echo x >.mcp.json; echo x >../.mcp.json; echo x >../beside; " +
+					"echo the end"}), fakellm.Turn{Text: "done"})
 			top := b.dir
 			b.dir = filepath.Join(top, "work")
 			put(t, b.dir, "sub/a", "x")

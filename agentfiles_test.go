@@ -81,15 +81,19 @@ func (b *team) spawnWith(name, profile string, native bool, agentTurns ...fakell
 	return s
 }
 
-const reviewer = "---\nname: reviewer\ndescription: Reviews a change for mistakes.\ntools: Read, Grep, Glob, TodoWrite\nmodel: inherit\n---\nYou are the REVIEWER."
+const reviewer = "---\nname: reviewer\ndescription: Reviews a change for mistakes.\ntools: Read, Grep, Glob, " +
+	"TodoWrite\nmodel: inherit\n---\nYou are the REVIEWER."
 
 // An agent of a file works in all profiles and dialects: it is offered, has its prompt, and of the
 // tools only those that its file names.
 func TestM8_AgentsInAllDialects(t *testing.T) {
 	files := map[string]string{".claude/agents/reviewer.md": reviewer,
-		".agents/agents/writer.md":    "---\nname: writer\ndescription: Writes.\ntools: Write, Edit, Bash\n---\nYou are the WRITER.",
-		".attractor/agents/all.md":    "---\nname: all\ndescription: Does all but run.\ndisallowedTools: Bash, Write, Edit\n---\nYou do ALL.",
-		"~/.claude/agents/careful.md": "---\nname: careful\ndescription: Plans.\ntools: Read, Edit, Bash, mcp__x__y\npermissionMode: plan\n---\nYou are CAREFUL.",
+		".agents/agents/writer.md": "---\nname: writer\ndescription: Writes.\ntools: Write, Edit, Bash\n---\nYou " +
+			"are the WRITER.",
+		".attractor/agents/all.md": "---\nname: all\ndescription: Does all but run.\ndisallowedTools: Bash, " +
+			"Write, Edit\n---\nYou do ALL.",
+		"~/.claude/agents/careful.md": "---\nname: careful\ndescription: Plans.\ntools: Read, Edit, Bash, mcp__x__y\n" +
+			"permissionMode: plan\n---\nYou are CAREFUL.",
 		"~/.claude/agents/planner.md": "---\nname: planner\ndescription: Plans.\npermissionMode: plan\n---\nYou PLAN."}
 	for _, c := range []struct {
 		profile, agent string
@@ -108,7 +112,8 @@ func TestM8_AgentsInAllDialects(t *testing.T) {
 		{"gemini", "writer", true, "replace write_file run_shell_command read_output process"},
 		{"anthropic", "all", false, "read_file grep glob read_output"},
 		{"openai", "all", true, "update_plan view_image read_output"},
-		{"gemini", "all", true, "list_directory read_file grep_search glob list_background_processes read_background_output read_output"},
+		{"gemini", "all", true, "list_directory read_file grep_search glob list_background_processes " +
+			"read_background_output read_output"},
 		{"anthropic", "planner", false, "read_file grep glob read_output"},
 		{"anthropic", "careful", false, "read_file read_output"},
 		{"anthropic", "careful", true, "Read read_output"},
@@ -151,7 +156,8 @@ func TestM8_AgentsAreNarrow(t *testing.T) {
 
 // Models of agents are those of the provider; others, and tools that are not there, are told.
 func TestM8_Models(t *testing.T) {
-	b := newTeam(t, map[string]string{".claude/agents/a.md": "---\nname: a\ndescription: b\nmodel: haiku\neffort: low\ntools: Read, WebSearch, mcp__x__y, Task\n---\nA",
+	b := newTeam(t, map[string]string{".claude/agents/a.md": "---\nname: a\ndescription: b\nmodel: haiku\neffort: " +
+		"low\ntools: Read, WebSearch, mcp__x__y, Task\n---\nA",
 		".claude/agents/b.md":   "---\nname: b\ndescription: b\nmodel: gpt-4\n---\nB",
 		"~/.claude/agents/c.md": "---\nname: a\ndescription: c\n---\nMINE",
 		"~/.claude/agents/d.md": "---\nname: d\n---\nx"})
@@ -165,7 +171,8 @@ func TestM8_Models(t *testing.T) {
 	if s := b.spawnWith("a", "anthropic", false); !strings.Contains(s.system, "MINE") {
 		t.Errorf("not the user's agent: %s", s.system)
 	}
-	b = newTeam(t, map[string]string{".claude/agents/a.md": "---\nname: a\ndescription: b\nmodel: haiku\ntools: Read, WebSearch, mcp__x__y, Task\n---\nA"})
+	b = newTeam(t, map[string]string{".claude/agents/a.md": "---\nname: a\ndescription: b\nmodel: haiku\ntools: " +
+		"Read, WebSearch, mcp__x__y, Task\n---\nA"})
 	if s := b.spawnWith("a", "anthropic", false); len(s.models) != 1 || !strings.Contains(s.models[0], "haiku") {
 		t.Errorf("the models are %q", s.models)
 	}

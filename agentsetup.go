@@ -51,7 +51,8 @@ func (s *Setup) openAgents(c *config) {
 	o.Middleware = append(o.Middleware, chooser.middleware)
 	if len(models) > 0 {
 		s.warnings.add("agents",
-			fmt.Sprintf("These agents use the model and effort of the session, because %s is not known to have those that they name: %s", o.Provider, shortList(models)))
+			fmt.Sprintf("These agents use the model and effort of the session, because %s is not known to have those "+
+				"that they name: %s", o.Provider, shortList(models)))
 	}
 	if len(lacking) > 0 {
 		s.warnings.add("agents", fmt.Sprintf("These agents name tools that are not there: %s", shortList(lacking)))

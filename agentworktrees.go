@@ -114,7 +114,8 @@ func (s *Setup) offerWorktrees(c *config) {
 			why = "a worktree changes the repository, and the session is in plan mode"
 		}
 		if why != "" {
-			return nil, fmt.Errorf("the agent was not started: %s. Leave the isolation out, choose another kind of agent if this kind has it, or do that part yourself", why)
+			return nil, fmt.Errorf("the agent was not started: %s. Leave the isolation out, choose another kind of "+
+				"agent if this kind has it, or do that part yourself", why)
 		}
 		in, err := s.isolate(ctx, c, id, e.WorkDir())
 		if err != nil {
@@ -138,7 +139,8 @@ func (s *Setup) isolate(ctx context.Context, c *config, id, dir string) (*Setup,
 		own.Sandbox.Cache = cmp.Or(c.Sandbox.Cache, sandboxCache(s.Local.WorkDir()))
 	}
 	in := &Setup{Options: agent.Options{Profile: s.Options.Profile}, Project: s.Project, Secrets: s.Secrets,
-		hooks: s.hooks, dirs: s.dirs, copies: s.at(dir).copies, warnings: ownEvents{log: s.warnings.log, to: &s.warnings}}
+		hooks: s.hooks, dirs: s.dirs, copies: s.at(dir).copies,
+		warnings: ownEvents{log: s.warnings.log, to: &s.warnings}}
 	opened := []func(*Setup, context.Context, *config) error{(*Setup).enterWorktree,
 		withoutContext(func(in *Setup, own *config) error {
 			in.readable = s.Skills.Outside(own.Dir)
@@ -228,8 +230,9 @@ func instructionsFor(w *worktree.Worktree) string {
 	if w.Uncommitted > 0 {
 		without = fmt.Sprintf(", without the changes there that are not committed (paths: %d)", w.Uncommitted)
 	}
-	return fmt.Sprintf("You work in a git worktree of your own, %s, on the branch %s. It was made from the last commit of %s%s. "+
-		"Change files only in your worktree, and commit there what you want to hand over: the agent that started you merges the branch.",
+	return fmt.Sprintf("You work in a git worktree of your own, %s, on the branch %s. It was made from the last "+
+		"commit of %s%s. Change files only in your worktree, and commit there what you want to hand over: the agent "+
+		"that started you merges the branch.",
 		texts.Shown(w.Top), w.Branch, texts.Shown(w.From), without)
 }
 
@@ -239,8 +242,9 @@ func leftIn(w *worktree.Worktree) string {
 	if w.Uncommitted > 0 {
 		without = fmt.Sprintf(" It was made from the last commit, without your changes (paths: %d).", w.Uncommitted)
 	}
-	return fmt.Sprintf(" has left its work in the git worktree %s, on the branch %s: %s.%s To bring its commits home, run: git merge %s. "+
-		"What it has not committed is only in the worktree, which goes with the session once nothing would be lost.",
+	return fmt.Sprintf(" has left its work in the git worktree %s, on the branch %s: %s.%s To bring its commits "+
+		"home, run: git merge %s. What it has not committed is only in the worktree, which goes with the session "+
+		"once nothing would be lost.",
 		texts.Shown(w.Top), w.Branch, w.Kept, without, w.Branch)
 }
 

@@ -23,7 +23,8 @@ func TestO8_AgentsInTheSandbox(t *testing.T) {
 	f.script("go", f.runs("mkdir -p ~/.cache && echo WARM >~/.cache/shared"), calls(t, "Agent", isolated("work")),
 		fakellm.Turn{Text: "done"})
 	c := f.config()
-	c.Mode, c.Sandbox = permit.ModeFull, sandbox.Options{Level: sandbox.Workspace, State: t.TempDir(), Cache: t.TempDir()}
+	c.Mode, c.Sandbox = permit.ModeFull, sandbox.Options{Level: sandbox.Workspace, State: t.TempDir(),
+		Cache: t.TempDir()}
 	f.submit(c, "go", f.watch)
 	f.clean()
 	tops, _ := f.worktrees()

@@ -176,7 +176,8 @@ func TestO8_AgentsInWorktrees(t *testing.T) {
 			t.Errorf("%s, %s: %s", top, branches[i], results)
 		}
 	}
-	for _, want := range []string{": it has 1 commit.", "it has 1 commit, and 1 file with changes that are not committed",
+	for _, want := range []string{": it has 1 commit.",
+		"it has 1 commit, and 1 file with changes that are not committed",
 		"without your changes (paths: 1)", "git merge attractor/"} {
 		if !strings.Contains(results, want) {
 			t.Errorf("no %q in %s", want, results)
@@ -223,7 +224,8 @@ func TestO8_SharedToolAsksForAWorktree(t *testing.T) {
 func TestO8_AgentWithoutChanges(t *testing.T) {
 	f := newFarm(t)
 	f.script("look", f.runs("cat f.txt; echo x >ignored; git rev-parse --abbrev-ref HEAD"), fakellm.Turn{Text: "seen"})
-	f.script("go", calls(t, "Agent", isolated("look")), calls(t, "SendMessage", object{"to": "agent-1", "message": "x"}),
+	f.script("go", calls(t, "Agent", isolated("look")),
+		calls(t, "SendMessage", object{"to": "agent-1", "message": "x"}),
 		fakellm.Turn{Text: "done"})
 	f.submit(f.config(), "go", f.watch)
 	if tops, branches := f.worktrees(); tops != nil || branches != nil {
@@ -239,9 +241,10 @@ func TestO8_AgentWithoutChanges(t *testing.T) {
 	}
 }
 
-// An agent in a worktree is asked about as a session there: about commands, also where they use what is
-// outside of it, such as the session's own directory. Its file tools stay in it, and nobody is asked. What a person lets the session do always, it may do,
-// too. What a person lets it do in its directory, the session may not do in its own.
+// An agent in a worktree is asked about as a session there: about commands, also where they use
+// what is outside of it, such as the session's own directory. Its file tools stay in it, and nobody
+// is asked. What a person lets the session do always, it may do, too. What a person lets it do in
+// its directory, the session may not do in its own.
 func TestO8_AgentsAsk(t *testing.T) {
 	f := newFarm(t)
 	f.write(".claude/settings.json", `{"permissions":{"allow":["Edit(/free/**)"],"deny":["Edit(/no/**)"]},
@@ -251,9 +254,11 @@ func TestO8_AgentsAsk(t *testing.T) {
 	edit := func(name string) fakellm.Turn {
 		return calls(t, "Write", object{"file_path": name, "content": "x\n"})
 	}
-	f.script("work", edit("free/a"), edit("no/a"), edit(f.dir+"/no/a"), edit("hooked/a"), edit("own"), edit("more"), edit(f.dir+"/f.txt"), f.runs("echo x >"+f.dir+"/f.txt"),
+	f.script("work", edit("free/a"), edit("no/a"), edit(f.dir+"/no/a"), edit("hooked/a"), edit("own"), edit("more"),
+		edit(f.dir+"/f.txt"), f.runs("echo x >"+f.dir+"/f.txt"),
 		f.runs("mkdir made"), fakellm.Turn{Text: "done"})
-	f.script("go", f.runs("mkdir before"), calls(t, "Agent", isolated("work")), edit("mine"), fakellm.Turn{Text: "done"})
+	f.script("go", f.runs("mkdir before"), calls(t, "Agent", isolated("work")), edit("mine"),
+		fakellm.Turn{Text: "done"})
 	var asked []string
 	c := f.config()
 	c.Mode, c.TrustProject = permit.ModeAsk, true
@@ -282,7 +287,8 @@ func TestO8_AgentsAsk(t *testing.T) {
 	if len(tops) != 1 {
 		t.Fatalf("worktrees %v", tops)
 	}
-	for name, there := range map[string]bool{"free/a": true, "no/a": false, "hooked/a": false, "own": true, "more": true, "made": true} {
+	for name, there := range map[string]bool{"free/a": true, "no/a": false, "hooked/a": false, "own": true,
+		"more": true, "made": true} {
 		if _, err := os.Stat(filepath.Join(tops[0], name)); (err == nil) != there {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -335,7 +341,11 @@ func TestO8_AgentIsCutOff(t *testing.T) {
 		t.Fatal(err)
 	}
 	go func() {
-		await.Holds(func() bool { tops, _ := filepath.Glob(f.home + "/attractor/worktrees/*/*/new"); return len(tops) > 0 })
+		await.Holds(func() bool {
+			tops,
+				_ := filepath.Glob(f.home + "/attractor/worktrees/*/*/new")
+			return len(tops) > 0
+		})
 		session.Interrupt()
 	}()
 	if _, err := session.Submit(t.Context(), "go"); err != nil {
@@ -361,7 +371,8 @@ func TestO8_SessionEndsBeforeItsAgents(t *testing.T) {
 	f := newFarm(t)
 	f.script("work", f.runs("echo x >new; sleep 1000"))
 	f.script("look", f.runs("echo x >ignored; sleep 1000"))
-	f.script("go", calls(t, "Agent", isolated("work", "run_in_background", true), "Agent", isolated("look", "run_in_background", true)),
+	f.script("go", calls(t, "Agent", isolated("work", "run_in_background", true), "Agent",
+		isolated("look", "run_in_background", true)),
 		fakellm.Turn{Text: "done"})
 	setup, session := f.begin(f.config())
 	if _, err := session.Submit(t.Context(), "go"); err != nil {

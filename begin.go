@@ -9,9 +9,9 @@ import (
 )
 
 // Begin begins an input with a line that a person has written, as Submit does, and leaves the work
-// to [agent.Session.Continue]. When err is nil, the input is in the journal. If the line is a command
-// that names a model, the session uses that model until the caller calls restore, which it does when
-// the session is at rest.
+// to [agent.Session.Continue]. When err is nil, the input is in the journal. If the line is a
+// command that names a model, the session uses that model until the caller calls restore, which it
+// does when the session is at rest.
 func (s *Setup) Begin(ctx context.Context, session *agent.Session, line string,
 	more ...agent.SendOption) (restore func() error, err error) {
 	restore = func() error { return nil }

@@ -50,7 +50,8 @@ func (s *Setup) placeChecks() (err error) {
 	}
 	points := s.checkpoints
 	if points == nil {
-		return fail(ErrConfig, "checks compare the tree before and after them, but there is no store of checkpoints that can be used; a program names one in Checkpoints of attractor.Config")
+		return fail(ErrConfig, "checks compare the tree before and after them, but there is no store of checkpoints "+
+			"that can be used; a program names one in Checkpoints of attractor.Config")
 	}
 	c := &sessionChecks{store: points.store, recorder: points.recorder}
 	if c.recorder == nil {

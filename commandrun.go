@@ -50,7 +50,8 @@ func (s *Setup) fillCommand(ctx context.Context, c *ext.Command, arguments strin
 			expected[i] = nameOfTool(name, s.Options.Profile.Tools)
 		}
 		pieces = append(pieces, ext.Piece{Kind: ext.PieceText, Text: fmt.Sprintf(
-			"\nThe author of this command expects it to use these tools: %s. That permits nothing: calls are decided about as always.\n", shortList(expected))})
+			"\nThe author of this command expects it to use these tools: %s. That permits nothing: calls are decided "+
+				"about as always.\n", shortList(expected))})
 	}
 	return s.runPieces(ctx, c.Name, arguments, pieces, limit)
 }

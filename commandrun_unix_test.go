@@ -21,9 +21,10 @@ import (
 func openCommand(t *testing.T, prompt string) (*Setup, *ext.Command, string) {
 	t.Helper()
 	dir := t.TempDir()
-	s, err := prepare(t.Context(), config{Config: Config{Dir: dir, Mode: permit.ModeFull}, Getenv: func(name string) string {
-		return map[string]string{"ANTHROPIC_API_KEY": "k", "XDG_STATE_HOME": dir + "/state"}[name]
-	}})
+	s, err := prepare(t.Context(), config{Config: Config{Dir: dir, Mode: permit.ModeFull},
+		Getenv: func(name string) string {
+			return map[string]string{"ANTHROPIC_API_KEY": "k", "XDG_STATE_HOME": dir + "/state"}[name]
+		}})
 	if err != nil {
 		t.Fatal(err)
 	}

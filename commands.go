@@ -117,8 +117,8 @@ func (s *Setup) addCommand(c Command) Command {
 
 // Command returns what a person means by a line that begins with /: the content of a command, of a
 // skill or, by mcp__SERVER__PROMPT, of a prompt of an MCP server, with the arguments in the rest of
-// the line. is is false for any other line, which is sent as it is, such as one that begins with the
-// path of a file. A single word that is no command, and a name that resembles that of one, are
+// the line. is is false for any other line, which is sent as it is, such as one that begins with
+// the path of a file. A single word that is no command, and a name that resembles that of one, are
 // errors, unless there is a space in front.
 func (s *Setup) Command(ctx context.Context, line string) (parts llm.Parts, is bool, err error) {
 	c, arguments, err := s.find(line)
@@ -235,7 +235,8 @@ func (s *Setup) changeModel(ctx context.Context, session *agent.Session, c *Comm
 	if !known {
 		provider, _, _ := s.Model()
 		s.warnings.add("commands",
-			fmt.Sprintf("The command /%s uses the model and effort of the session where %s is not known to have those that it names: %s",
+			fmt.Sprintf("The command /%s uses the model and effort of the session where %s is not known to have "+
+				"those that it names: %s",
 				c.Name, provider, strings.TrimSpace(c.Model+" "+c.Effort)))
 	}
 	s.choosing.Lock()

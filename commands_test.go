@@ -117,7 +117,8 @@ func (b *team) warned(texts ...string) bool {
 	})
 }
 
-const review = "---\ndescription: Reviews\nallowed-tools: Bash(ls:*), Read\n---\nReview $1 for $2.\n\n- Files: !`ls src`\n- Old: @src/a.go, mail me@x.org, @none.go\n"
+const review = "---\ndescription: Reviews\nallowed-tools: Bash(ls:*), Read\n---\nReview $1 for $2.\n\n- Files: !`ls " +
+	"src`\n- Old: @src/a.go, mail me@x.org, @none.go\n"
 
 // A command's message has the arguments, what its shell commands print, and the files that it
 // names.
@@ -127,7 +128,8 @@ func TestM7_CommandInASession(t *testing.T) {
 	if err := b.submit("/team:review x.go 'all bugs'"); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"/team:review x.go 'all bugs'\n\nReview x.go for all bugs.\n\n- Files: a.go\n- Old: @src/a.go, mail me@x.org, @none.go\n",
+	for _, want := range []string{"/team:review x.go 'all bugs'\n\nReview x.go for all bugs.\n\n- Files: a.go\n- " +
+		"Old: @src/a.go, mail me@x.org, @none.go\n",
 		"these tools: shell for Bash(ls:*), read_file for Read. That permits nothing",
 		"The content of src/a.go, with the numbers of its lines:\n", "1 | package a"} {
 		if !strings.Contains(b.sent(), want) {
@@ -175,8 +177,8 @@ func TestM7_OutputIsText(t *testing.T) {
 	}
 }
 
-// A shell command of a command needs what one of the model's needs: no rule that denies it, and an answer to the question about it. Without that
-// nothing is sent.
+// A shell command of a command needs what one of the model's needs: no rule that denies it, and an
+// answer to the question about it. Without that nothing is sent.
 func TestM7_ShellCommandsUnderRules(t *testing.T) {
 	for name, c := range map[string]struct {
 		permission permit.Mode
@@ -195,7 +197,8 @@ func TestM7_ShellCommandsUnderRules(t *testing.T) {
 			"the session is in plan mode"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			files := map[string]string{".claude/commands/do.md": "---\nallowed-tools: Bash(touch:*)\n---\nDone: !`touch made`"}
+			files := map[string]string{".claude/commands/do.md": "---\nallowed-tools: Bash(touch:*)\n---\nDone: " +
+				"!`touch made`"}
 			if c.rules != "" {
 				files[".attractor/rules.json"] = c.rules
 			}
@@ -235,7 +238,8 @@ func TestM7_ShellCommandsThatFail(t *testing.T) {
 	}
 }
 
-// A file that a rule denies, one outside of the directories, and a directory are not part of the message. The model and the person are told.
+// A file that a rule denies, one outside of the directories, and a directory are not part of the
+// message. The model and the person are told.
 func TestM7_FilesUnderRules(t *testing.T) {
 	outside := t.TempDir()
 	put(t, outside, "far.txt", "TREASURE\n")
@@ -259,7 +263,8 @@ func TestM7_FilesUnderRules(t *testing.T) {
 	}
 }
 
-// The commands of a project have no effect before it is trusted. One warning tells of them, and the session works.
+// The commands of a project have no effect before it is trusted. One warning tells of them, and the
+// session works.
 func TestM7_UntrustedCommands(t *testing.T) {
 	b := newTeam(t, map[string]string{".claude/commands/do.md": "Do it !`touch made`",
 		".claude/commands/README.md": "About", ".agents/agents/a.md": "---\nname: a\ndescription: b\n---\nx",
@@ -277,7 +282,8 @@ func TestM7_UntrustedCommands(t *testing.T) {
 	}
 }
 
-// Only the names of commands are commands. A word alone, and what resembles a command, are probably mistakes.
+// Only the names of commands are commands. A word alone, and what resembles a command, are probably
+// mistakes.
 func TestM7_WhatIsACommand(t *testing.T) {
 	b := newTeam(t, map[string]string{".claude/commands/review.md": "REVIEW",
 		".claude/commands/bad.md": "---\ndescription: x\n---\n", ".claude/commands/git/commit.md": "COMMIT"},
@@ -294,7 +300,8 @@ func TestM7_WhatIsACommand(t *testing.T) {
 		}
 		before := len(b.server.Requests())
 		for line, want := range map[string]string{"/reviw it": "there is no command /reviw; did you mean /review?",
-			"/foo":   "there is no command /foo; to list the commands, run: attractor commands. To send the line as text, begin it with a space",
+			"/foo": "there is no command /foo; to list the commands, run: attractor commands. To send the line as " +
+				"text, begin it with a space",
 			"/bad x": "there is no command /bad: ", "/mcp__a__b": "there are no MCP servers"} {
 			if _, err := s.Submit(t.Context(), session, line); !errors.Is(err, ErrConfig) ||
 				!strings.Contains(err.Error(), want) {
@@ -307,7 +314,8 @@ func TestM7_WhatIsACommand(t *testing.T) {
 	})
 }
 
-// The user's command counts before the project's, also before a project's skill; the user is told. Mistakes in a command are told when it is used.
+// The user's command counts before the project's, also before a project's skill; the user is told.
+// Mistakes in a command are told when it is used.
 func TestM7_SameNames(t *testing.T) {
 	b := newTeam(t, map[string]string{"~/.claude/commands/do.md": "---\nmodle: x\n---\nMINE",
 		".claude/commands/do.md": "THEIRS", "~/.codex/prompts/draft.md": "DRAFT $FILE",
@@ -338,7 +346,8 @@ func TestM7_SameNames(t *testing.T) {
 	}
 }
 
-// A command runs with its own model, if the provider has it, and the session then goes on with its own.
+// A command runs with its own model, if the provider has it, and the session then goes on with its
+// own.
 func TestM7_Models(t *testing.T) {
 	b := newTeam(t, map[string]string{".claude/commands/quick.md": "---\nmodel: haiku\neffort: low\n---\nQuick",
 		".claude/commands/odd.md": "---\nmodel: gpt-4\n---\nOdd"}, slices.Repeat([]fakellm.Turn{{Text: "done"}}, 3)...)

@@ -48,8 +48,8 @@ type Config struct {
 	// Mode says what becomes of calls about which the rules ask. Empty means permit.ModeAsk.
 	Mode permit.Mode
 	// Unasked may be sandbox.Observe: commands that no rule allows run without a question in a
-	// sandbox in which they can change nothing. A person is asked only if it refuses them something.
-	// It needs Linux, and no Sandbox.
+	// sandbox in which they can change nothing. A person is asked only if it refuses them
+	// something. It needs Linux, and no Sandbox.
 	Unasked sandbox.Level
 	// Ask asks a person about the calls that the rules ask about. Without it and an Inbox they are
 	// refused. If the mode changes while the session runs, set Interactive, too.
@@ -101,8 +101,8 @@ type Config struct {
 	Fallbacks []agent.FallbackModel
 	// BaseURL is that of the provider's API. Empty means the environment's, or the vendor's.
 	BaseURL string
-	// KeyCommand is a command that prints the key of the chosen provider, in place of a variable. It
-	// runs before the first request, and again when the server refuses the key.
+	// KeyCommand is a command that prints the key of the chosen provider, in place of a variable.
+	// It runs before the first request, and again when the server refuses the key.
 	KeyCommand string
 	// Credentials stand in for the keys of vendors' providers, by the providers' names, such as
 	// amazon-bedrock: those of a cloud, of which module cloud has two. They count where neither a
@@ -110,8 +110,8 @@ type Config struct {
 	Credentials map[string]providers.Credentials
 	// Providers are the program's own, beside the vendors'. Model and Fallbacks name them as they
 	// name themselves, and their models; files and variables of the user do not name them. They
-	// know their server, so BaseURL, IdleTimeout and Debug do not apply to them. Models has the windows
-	// and prices of their models.
+	// know their server, so BaseURL, IdleTimeout and Debug do not apply to them. Models has the
+	// windows and prices of their models.
 	Providers []llm.Provider
 	// Kinds are providers that a row describes as those of package providers: where their servers
 	// are, what they speak, which variable has the key. Model and Fallbacks name them by their
@@ -303,18 +303,21 @@ func (c *Config) contradiction() error {
 	case c.Ask != nil && c.Inbox != nil:
 		return fail(ErrConfig, "the configuration has both Ask and Inbox: leave one out")
 	case c.Resume != "" && (c.Fork != "" || c.ID != "") || c.Continue && (c.Resume != "" || c.Fork != "" || c.ID != ""):
-		return fail(ErrConfig, "the configuration has several sessions: leave all but one of ID, Resume, Fork and Continue out")
+		return fail(ErrConfig, "the configuration has several sessions: leave all but one of ID, Resume, Fork and "+
+			"Continue out")
 	case c.Worktree != "" && (c.Resume != "" || c.Continue):
 		return fail(ErrConfig, "a session that goes on does so in its own directory: leave the worktree out")
 	case c.Worktree != "" && (c.Env != nil || len(c.EnvCommand) > 0):
-		return fail(ErrConfig, "a worktree is made on this machine, and the session is elsewhere: make one there (git worktree add), and work in its directory")
+		return fail(ErrConfig, "a worktree is made on this machine, and the session is elsewhere: make one there "+
+			"(git worktree add), and work in its directory")
 	case c.Env != nil && len(c.EnvCommand) > 0:
 		return fail(ErrConfig, "the configuration has both Env and EnvCommand: leave one out")
 	case slices.ContainsFunc(c.Providers, func(p llm.Provider) bool {
 		return p == nil || p.Name() == "" ||
 			strings.Contains(p.Name(), "/")
 	}):
-		return fail(ErrConfig, "one of the Providers of the configuration has no name, or one with a slash, which no model can follow")
+		return fail(ErrConfig, "one of the Providers of the configuration has no name, or one with a slash, which no "+
+			"model can follow")
 	case c.Unasked != "" && c.Unasked != sandbox.Off && c.Unasked != sandbox.Observe:
 		return fail(ErrConfig, "Unasked of the configuration is %q; it can be %q or %q", c.Unasked, sandbox.Off,
 			sandbox.Observe)

@@ -117,5 +117,6 @@ func (c *config) checkContinued(was *agent.State) error {
 		userfiles.RealPath(was.Dir()) == userfiles.RealPath(c.continued) {
 		return nil
 	}
-	return fail(ErrConfig, "the newest session of %s is %s, which works in %s now; to continue it there, resume it by its id", c.continued, c.Resume, was.Dir())
+	return fail(ErrConfig, "the newest session of %s is %s, which works in %s now; to continue it there, resume it "+
+		"by its id", c.continued, c.Resume, was.Dir())
 }

@@ -86,7 +86,8 @@ func TestN8_ContinueChooses(t *testing.T) {
 	}
 	b.touch(session.ID(), 3)
 	var told []string
-	again = config{Config: Config{Store: b.store, Dir: b.dir, Continue: true, Mode: permit.ModeFull}, Getenv: c.Getenv} // without Check
+	// without Check
+	again = config{Config: Config{Store: b.store, Dir: b.dir, Continue: true, Mode: permit.ModeFull}, Getenv: c.Getenv}
 	got, _ := b.submit(again, "and on", func(o *agent.Options) {
 		o.OnEvent = func(ev agent.Event) {
 			if w, ok := ev.(*agent.Warning); ok && w.Code == "continue" {
@@ -124,7 +125,8 @@ func TestN8_ContinueOfMovedSession(t *testing.T) {
 	}
 	moved.Dir = ""
 	b.submit(moved, "nobody has it open")
-	if _, err := prepare(t.Context(), config{Config: Config{Dir: b.dir, Continue: true}, Getenv: c.Getenv}); !errors.Is(err,
+	if _, err := prepare(t.Context(), config{Config: Config{Dir: b.dir, Continue: true},
+		Getenv: c.Getenv}); !errors.Is(err,
 		sessions.ErrNoStore) {
 		t.Errorf("without a store: %v", err)
 	}

@@ -25,8 +25,8 @@ func TestU23_RulesCountInWorktrees(t *testing.T) {
 		if err := os.Symlink("dev.settings", filepath.Join(f.dir, ".env")); err != nil {
 			t.Fatal(err)
 		}
-		put(t, filepath.Dir(f.dir), ".claude/settings.json", `{"permissions": {"deny": ["Read(/`+f.dir+`/prod/**)", "Read(/`+
-			filepath.Dir(f.dir)+`/*/cert.txt)", "Read(/`+f.dir+`/ign/**)"]}}`)
+		put(t, filepath.Dir(f.dir), ".claude/settings.json", `{"permissions": {"deny": ["Read(/`+f.dir+
+			`/prod/**)", "Read(/`+filepath.Dir(f.dir)+`/*/cert.txt)", "Read(/`+f.dir+`/ign/**)"]}}`)
 		var reads []fakellm.Turn
 		for _, name := range []string{"prod/x.txt", "cert.txt", "dev.settings", "ign/z"} {
 			reads = append(reads, f.runs("cat "+name), f.runs("grep -r CON "+name))

@@ -22,8 +22,8 @@ const (
 	maxKeyText = 64 << 10 // bytes of what it prints
 )
 
-// runKeyCommand runs the user's command, in the home directory, and returns the key that it prints. Of
-// PATH it has no directory of the repositories around the session.
+// runKeyCommand runs the user's command, in the home directory, and returns the key that it prints.
+// Of PATH it has no directory of the repositories around the session.
 func (c *config) runKeyCommand(ctx context.Context, command string) (key string, err error) {
 	home, options := c.getenv("HOME"), env.LocalOptions{Vars: env.VarsAll, Environ: c.Environ}
 	if search := c.getenv("PATH"); search != "" {

@@ -22,10 +22,12 @@ func TestV1_KeyCommand(t *testing.T) {
 		Args: json.RawMessage(`{"file_path":"note.txt"}`)}}}, fakellm.Turn{Text: "Done."})
 	o.write("note.txt", "the key is tokenOfTheSecondRun")
 	o.vars["ANTHROPIC_API_KEY"] = ""
-	o.write("~/.config/attractor/config.json", `{"provider": "anthropic", "key_command": "echo run >> runs; echo tokenOfTheSecondRun"}`)
+	o.write("~/.config/attractor/config.json",
+		`{"provider": "anthropic", "key_command": "echo run >> runs; echo tokenOfTheSecondRun"}`)
 	o.write(".attractor/config.json", `{"key_command": "touch owned"}`)
-	session, err := attractor.Open(t.Context(), attractor.Config{Dir: o.dir, Vars: o.vars, Load: attractor.LoadUser | attractor.LoadProject,
-		TrustProject: true})
+	session, err := attractor.Open(t.Context(),
+		attractor.Config{Dir: o.dir, Vars: o.vars, Load: attractor.LoadUser | attractor.LoadProject,
+			TrustProject: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -36,7 +38,8 @@ func TestV1_KeyCommand(t *testing.T) {
 	if got := sent[0].Header.Get("X-Api-Key"); got != "tokenOfTheSecondRun" {
 		t.Errorf("the key was %q", got)
 	}
-	if body := string(sent[1].Body); strings.Contains(body, "tokenOfTheSecondRun") || !strings.Contains(body, "the key is") {
+	if body := string(sent[1].Body); strings.Contains(body, "tokenOfTheSecondRun") ||
+		!strings.Contains(body, "the key is") {
 		t.Errorf("the model reads %s", body)
 	}
 	for name, want := range map[string]bool{o.home + "/runs": true, o.dir + "/owned": false, o.home + "/owned": false} {
@@ -49,7 +52,8 @@ func TestV1_KeyCommand(t *testing.T) {
 	}
 }
 
-// The command that prints the key is no program of the repository, also where PATH has a directory of it.
+// The command that prints the key is no program of the repository, also where PATH has a directory
+// of it.
 func TestV1_KeyCommandOfNoRepository(t *testing.T) {
 	o := newOpened(t, fakellm.Turn{Text: "Done."})
 	o.write(".git/HEAD", "ref: refs/heads/main\n")
@@ -59,7 +63,8 @@ func TestV1_KeyCommandOfNoRepository(t *testing.T) {
 	}
 	o.vars["ANTHROPIC_API_KEY"] = ""
 	t.Setenv("PATH", o.dir+"/bin:bin:/usr/bin:/bin")
-	o.write("~/.config/attractor/config.json", `{"provider": "anthropic", "key_command": "printkey || echo keyOfTheUser"}`)
+	o.write("~/.config/attractor/config.json",
+		`{"provider": "anthropic", "key_command": "printkey || echo keyOfTheUser"}`)
 	session, err := attractor.Open(t.Context(), attractor.Config{Dir: o.dir, Vars: o.vars, Load: attractor.LoadUser})
 	if err != nil {
 		t.Fatal(err)
@@ -94,7 +99,8 @@ func TestV1_Credentials(t *testing.T) {
 					c.APIKey = "tokenOfTheCloud"
 					return providers.Access{Config: c, Secrets: []string{"secretOfTheCloud"}}, nil
 				},
-				"amazon-bedrock": nil, "google-vertex": func(context.Context, providers.Kind, providers.Config) (providers.Access, error) {
+				"amazon-bedrock": nil, "google-vertex": func(context.Context, providers.Kind,
+					providers.Config) (providers.Access, error) {
 					t.Error("another provider's credentials are asked")
 					return providers.Access{}, nil
 				}}})
@@ -105,11 +111,13 @@ func TestV1_Credentials(t *testing.T) {
 			t.Fatalf("%+v, %v", result, err)
 		}
 		sent := o.server.Requests()
-		if got, want := sent[0].Header.Get("X-Api-Key"), cmp.Or(key, "tokenOfTheCloud"); got != want || (asked == 1) != (key == "") {
+		if got, want := sent[0].Header.Get("X-Api-Key"), cmp.Or(key, "tokenOfTheCloud"); got != want ||
+			(asked == 1) != (key == "") {
 			t.Errorf("the key was %q, want %q; asked %d times", got, want, asked)
 		}
 		for _, value := range []string{"tokenOfTheCloud", "secretOfTheCloud"} {
-			if body := string(sent[1].Body); strings.Contains(body, value) != (key != "") || !strings.Contains(body, "they are") {
+			if body := string(sent[1].Body); strings.Contains(body, value) != (key != "") ||
+				!strings.Contains(body, "they are") {
 				t.Errorf("the model reads %s", body)
 			}
 		}

@@ -104,7 +104,8 @@ func (s *Setup) openDir(ctx context.Context, c *config) (err error) {
 	refuse, ask := c.ownFiles()
 	if s.far == nil {
 		s.observing = &observing{open: s.openObserving, warn: s.warnings.add}
-		options, confine := env.LocalOptions{Limits: c.Limits, Launch: s.observing.launch, DropVars: c.keyVars()}, c.Sandbox
+		options, confine := env.LocalOptions{Limits: c.Limits, Launch: s.observing.launch, DropVars: c.keyVars()},
+			c.Sandbox
 		if confine.Level != sandbox.Off && confine.Level != "" {
 			confine.Protect = slices.Concat(confine.Protect, realPaths(refuse), realPaths(ask),
 				c.linkedHome(realPaths(append(slices.Clip(s.dirs.list), c.Dir))))
@@ -211,8 +212,8 @@ func (s *Setup) closeDir() error {
 	return err
 }
 
-// SandboxLevel returns the level that confines the session's commands: Off without a sandbox, and on
-// another machine.
+// SandboxLevel returns the level that confines the session's commands: Off without a sandbox, and
+// on another machine.
 func (s *Setup) SandboxLevel() sandbox.Level {
 	if s.box == nil {
 		return sandbox.Off
@@ -247,7 +248,8 @@ func SystemPrompt(ctx context.Context, dir string, o agent.Options) (text string
 
 // systemPrompt is SystemPrompt with what starts the commands. It also returns the documents.
 func systemPrompt(ctx context.Context, dir string, o agent.Options,
-	launch func(context.Context, env.Launch) (env.Launch, error)) (text string, found []agent.PromptDocument, err error) {
+	launch func(context.Context, env.Launch) (env.Launch, error)) (text string, found []agent.PromptDocument,
+	err error) {
 	local, err := env.NewLocal(dir, env.LocalOptions{Containment: env.ContainGroup, Roots: git.Roots(dir),
 		Launch: launch})
 	if err != nil {
@@ -259,7 +261,8 @@ func systemPrompt(ctx context.Context, dir string, o agent.Options,
 		allowed = env.ConfinementOf(o.Env)
 	}
 	if launch == nil { // a session refuses by itself
-		if o.Documents.Refuse, err = withoutSecrets(load.RuleDirs(local, os.Getenv, nil), o.Documents.Refuse); err != nil {
+		if o.Documents.Refuse, err = withoutSecrets(load.RuleDirs(local, os.Getenv, nil),
+			o.Documents.Refuse); err != nil {
 			return "", nil, err
 		}
 	}

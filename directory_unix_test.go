@@ -132,7 +132,8 @@ func TestM6_M10_ATeamsDirectory(t *testing.T) {
 				sent += m.Parts.Text() + "\n"
 			}
 			contains(t, "the message", sent,
-				"/review src/price.py 'float errors'\n\nReview src/price.py and look for float errors.\n\nThe files of the shop: price.py", allowed[name]+". That permits nothing",
+				"/review src/price.py 'float errors'\n\nReview src/price.py and look for float errors.\n\nThe files "+
+					"of the shop: price.py", allowed[name]+". That permits nothing",
 				"The branch is frozen until Monday.", "Nobody is on call.")
 			contains(t, "the definition of tools", string(s.first.Body), "migrator: Moves code",
 				"reviewer: Reviews a change for mistakes.")
@@ -157,7 +158,8 @@ func TestM6_M10_ATeamsDirectory(t *testing.T) {
 			var warnings []string
 			if d.profile != "anthropic" {
 				warnings = []string{fmt.Sprintf(
-					"agents: These agents use the model and effort of the session, because %s is not known to have those that they name: reviewer (haiku)", d.profile)}
+					"agents: These agents use the model and effort of the session, because %s is not known to have "+
+						"those that they name: reviewer (haiku)", d.profile)}
 			}
 			if diff := cmp.Diff(warnings, s.warned()); diff != "" {
 				t.Errorf("warnings (-want +got):\n%s", diff)
@@ -198,8 +200,10 @@ func TestM6_M10_ATeamsDirectoryUntrusted(t *testing.T) {
 				strings.Contains(got, "linter") || s.read("docs/new.md") != "fine\n" || s.read("hooks.log") != "-" {
 				t.Errorf("the results are %s, hooks got %s", got, s.read("hooks.log"))
 			}
-			const want = "untrusted: These parts of the project are not used, because the project is not trusted: skills: release, sql-migrations; commands: explain, git:commit, review; " +
-				"agents: migrator, reviewer; hooks: PostToolUse, PreToolUse, SessionStart, Stop, UserPromptSubmit; rules: Bash(sh check.sh). To see the files and decide, run: attractor trust "
+			const want = "untrusted: These parts of the project are not used, because the project is not trusted: " +
+				"skills: release, sql-migrations; commands: explain, git:commit, review; agents: migrator, reviewer; " +
+				"hooks: PostToolUse, PreToolUse, SessionStart, Stop, UserPromptSubmit; rules: Bash(sh check.sh). To " +
+				"see the files and decide, run: attractor trust "
 			if got := s.warned(); len(got) != 1 || got[0] != want+shquote.Shown(s.dir) {
 				t.Errorf("warnings: %q", got)
 			}

@@ -77,8 +77,8 @@ func withoutSecrets(dirs rules.Dirs, refuse func(string) string) (func(string) s
 	}, err
 }
 
-// openDocuments sets the documents of the prompt, and adds the middleware that gives the model those
-// of a directory when a file in it is read or changed.
+// openDocuments sets the documents of the prompt, and adds the middleware that gives the model
+// those of a directory when a file in it is read or changed.
 func (s *Setup) openDocuments(ctx context.Context, c *config) error {
 	o := &s.Options
 	if s.moved {

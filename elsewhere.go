@@ -42,10 +42,12 @@ func (s *Setup) openElsewhere(ctx context.Context, c *config) (err error) {
 	switch level := cmp.Or(c.Sandbox.Level, sandbox.Off); {
 	case level == sandbox.Off:
 	case c.Env != nil:
-		return fail(ErrConfig, "the sandbox %s confines commands of this machine, and the session has an environment of its own: confine commands there", level)
+		return fail(ErrConfig, "the sandbox %s confines commands of this machine, and the session has an environment "+
+			"of its own: confine commands there", level)
 	default:
-		return fail(ErrConfig, "the sandbox %s confines commands of this machine, and the session's commands run behind %s; turn it off (--sandbox off), and let the "+
-			"container or the other machine confine them", level, shquote.Shown(c.EnvCommand...))
+		return fail(ErrConfig, "the sandbox %s confines commands of this machine, and the session's commands run "+
+			"behind %s; turn it off (--sandbox off), and let the container or the other machine confine them", level,
+			shquote.Shown(c.EnvCommand...))
 	}
 	f := &elsewhere{command: c.EnvCommand}
 	s.far = f

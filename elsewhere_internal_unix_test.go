@@ -13,8 +13,8 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-// On another machine, too, what PATH finds in the repository around the session is no program of the
-// system: images put node_modules/.bin of what they are for first.
+// On another machine, too, what PATH finds in the repository around the session is no program of
+// the system: images put node_modules/.bin of what they are for first.
 func TestL2_ProgramsOfARepositoryElsewhere(t *testing.T) {
 	top := realPath(t.TempDir())
 	work, bin := filepath.Join(top, "packages/one"), filepath.Join(top, "node_modules/.bin")

@@ -128,9 +128,11 @@ type cutSession struct {
 func runCut(t *testing.T, cut string) *cutSession {
 	s := &cutSession{dir: t.TempDir(), notes: t.TempDir(), results: map[string]*agent.ToolCallEnd{}}
 	server := httptest.NewServer(fakellm.New(fakellm.Script(
-		fakellm.Turn{Calls: []fakellm.Call{fakeCall("shell", `{"command":"echo one >>log; sleep 1000 & echo two >>log"}`)}},
+		fakellm.Turn{Calls: []fakellm.Call{fakeCall("shell",
+			`{"command":"echo one >>log; sleep 1000 & echo two >>log"}`)}},
 		fakellm.Turn{Calls: []fakellm.Call{fakeCall("write_file", `{"file_path":"a.txt","content":"first\n"}`)}},
-		fakellm.Turn{Calls: []fakellm.Call{fakeCall("read_file", `{"file_path":"log"}`), fakeCall("grep", `{"pattern":"one"}`)}},
+		fakellm.Turn{Calls: []fakellm.Call{fakeCall("read_file", `{"file_path":"log"}`),
+			fakeCall("grep", `{"pattern":"one"}`)}},
 		fakellm.Turn{Calls: []fakellm.Call{fakeCall("shell", `{"command":"echo three >>log; echo said"}`)}},
 		fakellm.Turn{Text: "done"}), fakellm.Options{}))
 	defer server.Close()
@@ -144,7 +146,8 @@ func runCut(t *testing.T, cut string) *cutSession {
 	}
 	session, err := Open(t.Context(), Config{Dir: s.dir, Mode: permit.ModeFull,
 		EnvCommand: []string{self, cutCommand, s.notes, "serve"},
-		Vars:       map[string]string{"ANTHROPIC_API_KEY": "a-key", "ANTHROPIC_BASE_URL": server.URL, "HOME": t.TempDir()},
+		Vars: map[string]string{"ANTHROPIC_API_KEY": "a-key", "ANTHROPIC_BASE_URL": server.URL,
+			"HOME": t.TempDir()},
 		OnEvent: func(ev agent.Event) {
 			if e, ok := ev.(*agent.ToolCallEnd); ok {
 				s.results[e.CallID] = e

@@ -61,8 +61,9 @@ func findHelper(goos, goarch string, self bool) (string, error) {
 		return dynamic, nil
 	}
 	unfit = append(unfit, fmt.Sprintf(
-		"there is no helper for %s/%s: make one and put it as %s beside this program, or into the directory $%s, or put it "+
-			"into PATH on the other machine as attractor-remote: CGO_ENABLED=0 GOOS=%s GOARCH=%s %s", goos, goarch, name,
+		"there is no helper for %s/%s: make one and put it as %s beside this program, or into the directory $%s, "+
+			"or put it into PATH on the other machine as attractor-remote: CGO_ENABLED=0 GOOS=%s GOARCH=%s %s", goos,
+		goarch, name,
 		envHelpers, goos, goarch, version.Install("cmd/"+helperName)))
 	return "", errors.New(strings.Join(unfit, "; "))
 }
@@ -89,7 +90,8 @@ func envHelperPaths(name, goos, goarch string, self bool) (paths []string) {
 		paths = append(paths, filepath.Join(filepath.Dir(own), helperName))
 	}
 	here, _ := os.Getwd() // where there is none, PATH has none of its programs
-	if helper, err := lookpath.Find(helperName, os.Getenv("PATH"), git.WorkTrees(here, os.Getenv("HOME"))...); err == nil {
+	if helper, err := lookpath.Find(helperName, os.Getenv("PATH"),
+		git.WorkTrees(here, os.Getenv("HOME"))...); err == nil {
 		paths = append(paths, helper)
 	}
 	if self && err == nil && !strings.HasSuffix(own, ".test") { // whatever it is called, but not the binary of a test

@@ -31,8 +31,8 @@ var (
 	ErrJournal = errors.New("no journal")
 )
 
-// Error is an error with a kind: its field Kind holds one of the errors above, and its field Err the
-// error that has the text. errors.Is finds both the kind and what Err wraps.
+// Error is an error with a kind: its field Kind holds one of the errors above, and its field Err
+// the error that has the text. errors.Is finds both the kind and what Err wraps.
 type Error = fault.Error
 
 // fail returns an error of a kind.

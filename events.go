@@ -15,9 +15,9 @@ type Event interface {
 	Head() *agent.EventHeader
 }
 
-// Tell queues an event of the host, to be shown among those of the session: after the session's first
-// event, and not after its last one. The event needs only its kind. Tell does not wait. The caller
-// must not change the event afterwards, and has to bound how many events wait.
+// Tell queues an event of the host, to be shown among those of the session: after the session's
+// first event, and not after its last one. The event needs only its kind. Tell does not wait. The
+// caller must not change the event afterwards, and has to bound how many events wait.
 func (s *Setup) Tell(ev Event) { s.warnings.put(ev) }
 
 // maxWarnings limits the warnings that wait to be shown, and those that a session keeps.

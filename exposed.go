@@ -23,8 +23,9 @@ func startsSomething(variable string) bool {
 	// some shells expand prompts like scripts; the files below HOME have names that programs know
 	more := []string{"PATH", "CDPATH", "FPATH", "HOME", "PS0", "PS1", "PS2", "LESS", "VIM", "VIMRUNTIME"}
 	return slices.Contains(more, variable) || slices.Contains(known.fileVars, variable) ||
-		slices.Contains(known.commandVars, variable) || slices.Contains(known.optionVars, variable) || slices.ContainsFunc([]string{"GIT_", "LD_", "DYLD_"},
-		func(begin string) bool { return strings.HasPrefix(variable, begin) })
+		slices.Contains(known.commandVars, variable) || slices.Contains(known.optionVars, variable) ||
+		slices.ContainsFunc([]string{"GIT_", "LD_", "DYLD_"},
+			func(begin string) bool { return strings.HasPrefix(variable, begin) })
 }
 
 // maxEntered is the most bytes of a file that a shell runs when it enters a directory.
@@ -38,7 +39,8 @@ func exposedByEntering(roots []string, nesting *git.Nesting) (why string) {
 	for _, root := range roots {
 		entered := nesting.Entered(root)
 		if len(entered) > git.MaxFound {
-			return exposes("a .envrc or a configuration of mise", fmt.Sprintf("more than %d directories may have one", git.MaxFound))
+			return exposes("a .envrc or a configuration of mise", fmt.Sprintf("more than %d directories may "+
+				"have one", git.MaxFound))
 		}
 		dirs = append(dirs, entered...)
 	}

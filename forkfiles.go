@@ -25,8 +25,9 @@ func checkNewDir(dir string) error {
 	case err != nil:
 		return cannotWork(dir, err)
 	case len(entries) > 0:
-		return fail(ErrConfig, "%s is not empty: a fork after a turn with a directory gets the files of that turn there; name a directory that is empty or does not exist, "+
-			"or fork without a turn to work with other files", texts.Shown(dir))
+		return fail(ErrConfig, "%s is not empty: a fork after a turn with a directory gets the files of that turn "+
+			"there; name a directory that is empty or does not exist, or fork without a turn to work with "+
+			"other files", texts.Shown(dir))
 	}
 	return nil
 }
@@ -46,7 +47,8 @@ func (s *Setup) writeFiles(ctx context.Context, c *config) (err error) {
 		return err
 	}
 	if points.Place.Elsewhere() {
-		return fail(ErrConfig, "the session works on another machine (%s), and a fork gets files only on this one; leave the directory out (--dir)", points.Place)
+		return fail(ErrConfig, "the session works on another machine (%s), and a fork gets files only on this one; "+
+			"leave the directory out (--dir)", points.Place)
 	}
 	text, err := points.Write(ctx, c.Checkpoints, c.Turn, func() (env.Environment, func() error, error) {
 		if err := os.MkdirAll(c.Dir, 0o777); err != nil {

@@ -191,7 +191,8 @@ func (s *Setup) checkHook(h *hooks.Hook) error {
 		return nil
 	}
 	if err := s.Project.UnchangedCommand(h.Command, h.Args...); err != nil {
-		return fmt.Errorf("it is not run, because a file of the project that it names is not the one that you trusted: %w", err)
+		return fmt.Errorf("it is not run, because a file of the project that it names is not the one that you "+
+			"trusted: %w", err)
 	}
 	return nil
 }

@@ -86,7 +86,8 @@ type watched struct {
 // config returns a configuration for a dialect.
 func (w *watched) dialect(d dialect) config {
 	c := w.config()
-	c.chosen.provider, c.chosen.model, c.Profile, c.chosen.native, c.BaseURL = &d.profile, ptr("m"), d.profile, &d.native, w.url
+	c.chosen.provider, c.chosen.model, c.Profile, c.chosen.native, c.BaseURL = &d.profile, ptr("m"), d.profile,
+		&d.native, w.url
 	if d.profile == "openai" {
 		c.BaseURL += "/v1"
 	}
@@ -248,7 +249,8 @@ func TestM9_Untrusted(t *testing.T) {
 		}
 		if got := w.warned(); !c.NoHooks &&
 			(len(got) != 1 || !strings.Contains(got[0],
-				"hooks: PostToolUse, PostToolUseFailure, PreToolUse, SessionEnd, SessionStart, Stop, UserPromptSubmit") || !strings.Contains(got[0], "attractor trust")) {
+				"hooks: PostToolUse, PostToolUseFailure, PreToolUse, SessionEnd, SessionStart, Stop, "+
+					"UserPromptSubmit") || !strings.Contains(got[0], "attractor trust")) {
 			t.Errorf("%s: warned of %q", name, got)
 		}
 	}
@@ -286,7 +288,8 @@ func TestM9_RelativeDirectoriesOfUsers(t *testing.T) {
 // A mistake in a trusted file is a warning with its line, and the other hooks run. If hooks must
 // not fail, a lost guard prevents the session.
 func TestM9_MistakesAreTold(t *testing.T) {
-	const file = "{\"hooks\": {\n\"PreToolUse\": [{\"hooks\": [{\"type\": \"agent\"}]}],\n\"SessionEnd\": [{\"hooks\": [{\"type\": \"command\", \"command\": \"echo >ended\"}]}]}}"
+	const file = "{\"hooks\": {\n\"PreToolUse\": [{\"hooks\": [{\"type\": \"agent\"}]}],\n\"SessionEnd\": " +
+		"[{\"hooks\": [{\"type\": \"command\", \"command\": \"echo >ended\"}]}]}}"
 	w := newWatched(t, fakellm.Turn{Text: "done"})
 	w.write(".attractor/hooks.json", file)
 	c := w.config()
@@ -456,7 +459,8 @@ func TestM9_Subagents(t *testing.T) {
 func TestM9_ResumeAndReplay(t *testing.T) {
 	w := newWatched(t, calls(t, "shell", object{"command": "true"}), fakellm.Turn{Text: "one"},
 		fakellm.Turn{Text: "two"})
-	w.write(".claude/settings.json", `{"hooks": {"SessionStart": [{"hooks": [{"type": "command", "command": "sed 's/.*\"source\":\"\\([a-z]*\\)\".*/\\1/' >>log"}]}],
+	w.write(".claude/settings.json",
+		`{"hooks": {"SessionStart": [{"hooks": [{"type": "command", "command": "sed 's/.*\"source\":\"\\([a-z]*\\)\".*/\\1/' >>log"}]}],
 		"PreToolUse": [{"hooks": [{"type": "command", "command": "echo call >>log"}]}], "UserPromptSubmit": [{"hooks": [{"type": "command", "command": "echo prompt >>log"}]}]}}`)
 	c := w.config()
 	c.TrustProject = true
@@ -546,11 +550,12 @@ func TestU19_EditsOfWhatHooksRunAsk(t *testing.T) {
 	}
 }
 
-// So do edits of files that do not exist yet, but that a word or a variable of a hook's command names,
-// and of those in a directory that it puts into PATH.
+// So do edits of files that do not exist yet, but that a word or a variable of a hook's command
+// names, and of those in a directory that it puts into PATH.
 func TestU19_EditsOfWhatHooksWillRunAsk(t *testing.T) {
 	for command, name := range map[string]string{"awk -f hooks/new.awk": "hooks/new.awk",
-		"PATH=$PWD/tools:$PATH check": "tools/check", "BASH_ENV=hooks/env bash -c true": "hooks/env", "node -e 'require(\"./more\")'": "more.js"} {
+		"PATH=$PWD/tools:$PATH check": "tools/check", "BASH_ENV=hooks/env bash -c true": "hooks/env",
+		"node -e 'require(\"./more\")'": "more.js"} {
 		w := newWatched(t, calls(t, "write_file", object{"file_path": name, "content": "x"}, "write_file",
 			object{"file_path": "main.go", "content": "x"}), fakellm.Turn{Text: "done"})
 		home := t.TempDir()
@@ -569,37 +574,43 @@ func TestU19_EditsOfWhatHooksWillRunAsk(t *testing.T) {
 	}
 }
 
-// Without a rule that allows edits, that of any file asks if a hook has more than a few commands that
-// read, print, tell or format.
+// Without a rule that allows edits, that of any file asks if a hook has more than a few commands
+// that read, print, tell or format.
 func TestU19_EditsThatHooksMayRunAsk(t *testing.T) {
 	for command, asks := range map[string]bool{"make lint": true, "npx prettier --write x": true, "mocha": true,
-		"node tools/x.js": true, "python3 -c 'import json'": true, "sh tools/y.sh": true, "bun THERE/hooks/guard.sh": true,
+		"node tools/x.js": true, "python3 -c 'import json'": true, "sh tools/y.sh": true,
+		"bun THERE/hooks/guard.sh":            true,
 		"Rscript THERE/hooks/guard.sh":        true,
 		"find . -name '*.hook' -exec sh {} +": true, "ls hooks | while read f; do sh hooks/$f; done": true,
 		"cat list | sh": true, "cat list | xargs sh": true, "$(cat list)": true, "PATH=.:$PATH cat": true,
-		"cd \"$(cat where)\" && ./check": true, "CDPATH=.; cd sub": true, "f() { ./x; }; f": true, "sed -n 1e'make' x": true,
+		"cd \"$(cat where)\" && ./check": true, "CDPATH=.; cd sub": true, "f() { ./x; }; f": true,
+		"sed -n 1e'make' x":         true,
 		"osascript -e \"$(cat x)\"": true, "echo 'unfinished": true,
 		"osascript -e 'do shell script \"cd /work; make\"'":                       true,
 		"osascript -e 'display notification (do shell script \"/work/tools/n\")'": true,
 		"osascript -e 'display notification \"done\" with title \"x (y)\"'":       false,
 		"n=$(jq .n); echo $((n))": true, "n=$(jq .n); echo \"${PWD:n}\"": true, "curl -sK tools/c": true,
-		"jq -r .tool_input.file_path | xargs gofmt -w": false, "f=$(jq -r .tool_name) && /bin/echo \"$f\" >>~/log": false,
-		"osascript -e 'display notification \"done\"'": false, "cat list | grep x | head -1": false,
+		"jq -r .tool_input.file_path | xargs gofmt -w":      false,
+		"f=$(jq -r .tool_name) && /bin/echo \"$f\" >>~/log": false,
+		"osascript -e 'display notification \"done\"'":      false, "cat list | grep x | head -1": false,
 		"python3 /elsewhere/x.py": true, "/elsewhere/guard.sh": true, "sh \"$HOME\"/hooks/guard.sh": true,
 		"black x.py": true, "input=$(cat); case $input in *forbidden*) echo no >&2; exit 2 ;; esac": false} {
-		w := newWatched(t, calls(t, "write_file", object{"file_path": "main.go", "content": "x"}), fakellm.Turn{Text: "done"})
+		w := newWatched(t, calls(t, "write_file", object{"file_path": "main.go", "content": "x"}),
+			fakellm.Turn{Text: "done"})
 		home := t.TempDir()
 		put(t, home, ".claude/settings.json", hookSettings(t, "SessionEnd", "", command))
 		w.write("tools/x.js", "x\n")
 		c := w.config()
-		c.Mode, c.Getenv = permit.ModeAcceptEdits, variables("ANTHROPIC_API_KEY", "k", "ANTHROPIC_BASE_URL", w.url, "HOME", home)
+		c.Mode, c.Getenv = permit.ModeAcceptEdits, variables("ANTHROPIC_API_KEY", "k", "ANTHROPIC_BASE_URL", w.url,
+			"HOME", home)
 		var reasons []string
 		c.Ask = func(_ context.Context, q permit.Question) (permit.Answer, error) {
 			reasons = append(reasons, q.Reasons...)
 			return permit.Answer{Reason: "no"}, nil
 		}
 		w.submit(c, "go", w.see)
-		if (w.read("main.go") == "x") == asks || asks && !hasLine(reasons, "and the hook "+command[:min(len(command), 9)]) {
+		if (w.read("main.go") == "x") == asks ||
+			asks && !hasLine(reasons, "and the hook "+command[:min(len(command), 9)]) {
 			t.Errorf("%s: %q, main.go %q", command, reasons, w.read("main.go"))
 		}
 	}

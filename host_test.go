@@ -303,8 +303,8 @@ func TestJ12_ErrorKinds(t *testing.T) {
 			"not kept"},
 		"another provider": {func(c *config) { c.Resume, c.chosen.provider = ids[0], ptr("openai") }, ErrNoModel,
 			"openai needs a model"},
-		"no default model": {func(c *config) { c.chosen.provider, c.BaseURL = ptr("openai-compatible"), b.url }, ErrNoModel,
-			"openai-compatible"},
+		"no default model": {func(c *config) { c.chosen.provider, c.BaseURL = ptr("openai-compatible"), b.url },
+			ErrNoModel, "openai-compatible"},
 		"no default model of one's own": {func(c *config) {
 			c.chosen.provider = ptr("lab")
 			c.Kinds = []providers.Kind{{Name: "lab", Format: providers.ChatCompletions, URLs: []string{b.url}}}
@@ -341,8 +341,8 @@ func TestJ12_ProfileByProvider(t *testing.T) {
 		{"anthropic", "gemini", false, "gemini", "list_dir"},
 	} {
 		config := b.config()
-		config.chosen.provider, config.chosen.model, config.Profile, config.chosen.native, config.BaseURL = &c.provider, ptr("m"), c.profile,
-			&c.native, b.url
+		config.chosen.provider, config.chosen.model, config.Profile, config.chosen.native, config.BaseURL = &c.provider,
+			ptr("m"), c.profile, &c.native, b.url
 		setup, err := prepare(t.Context(), config)
 		if err != nil {
 			t.Errorf("%+v: %v", c, err)

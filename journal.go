@@ -69,11 +69,13 @@ func (s *Setup) tellRound(c *config, fork *agent.State) {
 	}
 	switch last := fork.Turns[len(fork.Turns)-1].Number; {
 	case len(fork.Calls) > 0:
-		s.warnings.add("fork", fmt.Sprintf("The calls of turn %d had not all ended in the session %s when it was forked. What was "+
-			"running there is not run again here, and the model is told so.", last, fork.Header.ForkOf))
+		s.warnings.add("fork", fmt.Sprintf("The calls of turn %d had not all ended in the session %s when it was "+
+			"forked. What was running there is not run again here, and the model is told so.", last,
+			fork.Header.ForkOf))
 	case c.Turn > 0 && last > c.Turn:
-		s.warnings.add("fork", fmt.Sprintf("Turn %d makes calls, so the fork has their results, too, which are turn %d. They were run in the "+
-			"session %s and not here, and the model is told so.", c.Turn, last, fork.Header.ForkOf))
+		s.warnings.add("fork", fmt.Sprintf("Turn %d makes calls, so the fork has their results, too, which are turn "+
+			"%d. They were run in the session %s and not here, and the model is told so.", c.Turn, last,
+			fork.Header.ForkOf))
 	}
 }
 

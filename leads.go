@@ -25,8 +25,8 @@ func leadsNow(dir string) leads {
 	return leads{filepath.ToSlash(dir), filepath.ToSlash(userfiles.RealPath(filepath.FromSlash(dir)))}
 }
 
-// ledBefore returns where the directory of a session led when it was chosen. Without a note its name
-// had no links.
+// ledBefore returns where the directory of a session led when it was chosen. Without a note its
+// name had no links.
 func ledBefore(was *agent.State) (l leads) {
 	note, ok := was.Notes[leadsNote]
 	if ok && json.Unmarshal(note.Data, &l) == nil && l.Dir == was.Dir() {
@@ -47,8 +47,9 @@ func (s *Setup) checkLeads(c *config) error {
 	if s.moved || c.continued != "" || now == s.led {
 		return nil
 	}
-	return fail(ErrConfig, "cannot work in %s, where the session worked before: it leads to %s now, and led to %s then; "+
-		"name the directory to go on in (--dir)", texts.Shown(c.Dir), texts.Shown(now.To), texts.Shown(s.led.To))
+	return fail(ErrConfig, "cannot work in %s, where the session worked before: it leads to %s now, and led to "+
+		"%s then; name the directory to go on in (--dir)", texts.Shown(c.Dir), texts.Shown(now.To),
+		texts.Shown(s.led.To))
 }
 
 // noteLeads notes where the directory of the session leads, unless that is clear without a note.

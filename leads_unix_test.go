@@ -53,7 +53,8 @@ func TestU23_ResumedWhereTheDirectoryLeads(t *testing.T) {
 		b.config.Dir = ""
 		b.open(submit) // where it was named
 
-		if err := errors.Join(os.Remove(filepath.Join(top, "sub")), os.Rename(moved, filepath.Join(top, "sub"))); err != nil {
+		if err := errors.Join(os.Remove(filepath.Join(top, "sub")),
+			os.Rename(moved, filepath.Join(top, "sub"))); err != nil {
 			t.Fatal(err)
 		}
 		if setup, err = prepare(t.Context(), b.config); err == nil {

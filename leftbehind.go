@@ -85,19 +85,22 @@ func (l *leftBehind) look() {
 	err := l.walk(func(dir string) {
 		if why, config := l.startsProgram(dir); why != "" {
 			l.warnOnce(dir, fmt.Sprintf(
-				"a command has left a repository in %s in which git may run a program (%s); look at it by: git --no-pager config --file %s --list",
+				"a command has left a repository in %s in which git may run a program (%s); look at it by: git "+
+					"--no-pager config --file %s --list",
 				dir, why, shquote.Shown(config)))
 		}
 	}, func(dir string) {
 		if !l.shut[dir] {
 			l.warnOnce(dir, fmt.Sprintf(
-				"a command has left the directory %s, which cannot be read: git may run a program in a repository there",
+				"a command has left the directory %s, which cannot be read: git may run a program in a "+
+					"repository there",
 				dir))
 		}
 	})
 	switch {
 	case errors.Is(err, errManyDirs):
-		l.warnOnce("", "repositories that commands may have left behind were not looked for in all directories: there are more than "+strconv.Itoa(maxDirs))
+		l.warnOnce("", "repositories that commands may have left behind were not looked for in all directories: "+
+			"there are more than "+strconv.Itoa(maxDirs))
 	case err != nil:
 		l.warn("repository", "repositories that commands have left behind cannot be looked for: "+err.Error())
 	}
@@ -199,8 +202,8 @@ func (l *leftBehind) startsProgram(dir string) (why, config string) {
 	return l.reason(to, known && l.known[way{at, to}]), filepath.Join(to, "config")
 }
 
-// reason returns why git may run a program because of the configuration or the hooks in a repository,
-// or "". In a known one only what has changed since the session began counts.
+// reason returns why git may run a program because of the configuration or the hooks in a
+// repository, or "". In a known one only what has changed since the session began counts.
 func (l *leftBehind) reason(gitDir string, known bool) string {
 	fresh := func(name string) bool { return !known || l.changed(name) }
 	for _, name := range []string{"config", "config.worktree"} {
@@ -227,8 +230,8 @@ func (l *leftBehind) reason(gitDir string, known bool) string {
 	return newHook(filepath.Join(gitDir, "hooks"), fresh)
 }
 
-// readPath returns the path in a .git file or the like, as git reads it: without the ends of lines at
-// the end of the file, and up to a NUL. Without such a file it is "".
+// readPath returns the path in a .git file or the like, as git reads it: without the ends of lines
+// at the end of the file, and up to a NUL. Without such a file it is "".
 func readPath(name string) string {
 	data, err := userfiles.Read(name, maxGitConfig)
 	if err != nil {

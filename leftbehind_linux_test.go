@@ -91,7 +91,8 @@ func TestU16_RepositoriesThatAreLeftBehind(t *testing.T) {
 	for range 2 {
 		l.look()
 	}
-	want := []string{"bare.git in which git may run a program (it has include.path); look at it by: git --no-pager config --file " + dir + "/bare.git/config --list",
+	want := []string{"bare.git in which git may run a program (it has include.path); look at it by: git --no-pager " +
+		"config --file " + dir + "/bare.git/config --list",
 		"common in which git may run a program (it has diff.external)",
 		"fixture in which git may run a program (it has core.fsmonitor)",
 		"harmless in which git may run a program (it has the hook post-index-change)",

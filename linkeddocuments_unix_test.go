@@ -44,7 +44,8 @@ func TestU23_SecretsThatAreLinksAreNoDocuments(t *testing.T) {
 			t.Errorf("in %q the request is\n%s", below, body)
 		}
 		told := strings.Join(s.warnings("instructions"), "\n")
-		if !strings.Contains(told, "dev.settings is not imported: a link to it has the name of a file that usually holds") {
+		if !strings.Contains(told, "dev.settings is not imported: a link to it has the name of a file that "+
+			"usually holds") {
 			t.Errorf("the warnings are %s", told)
 		}
 		p, err := profiles.Find("anthropic", false)

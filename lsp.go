@@ -161,7 +161,8 @@ func (s *Setup) refuseLanguageServer(c *config, server *lsp.Server) string {
 	case s.boxed() || c.TrustProject:
 		return ""
 	case s.Project.Unread:
-		return "it reads the project's build files without a sandbox, and nobody has said that they trust the project: confine commands by a sandbox, or trust it"
+		return "it reads the project's build files without a sandbox, and nobody has said that they trust the " +
+			"project: confine commands by a sandbox, or trust it"
 	case !s.Project.Trusted:
 		return fmt.Sprintf("it reads the project's build files without a sandbox, and %s%s%s", s.Project.Because(),
 			remedy, decide)

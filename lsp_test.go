@@ -33,7 +33,8 @@ func until(t *testing.T, text, shell, argument, command string, first fakellm.Tu
 func TestM11_InSessions(t *testing.T) {
 	goplsInPath(t)
 	const edited = "package m\n\nfunc F(a, b int) int { return a }\n\nvar old = missing\n"
-	patch := "*** Begin Patch\n*** Update File: a.go\n@@\n-func F(a int) int { return a }\n+func F(a, b int) int { return a }\n*** End Patch\n"
+	patch := "*** Begin Patch\n*** Update File: a.go\n@@\n-func F(a int) int { return a }\n+func F(a, b int) int { " +
+		"return a }\n*** End Patch\n"
 	for name, c := range map[string]struct {
 		edit            fakellm.Turn
 		shell, argument string
@@ -126,7 +127,8 @@ func TestM11_WhichServersStart(t *testing.T) {
 		"off":   {chosen: "off", project: ours},
 		"empty": {},
 		"nobody asked": {chosen: "auto",
-			lsp: refused + "it may run programs of the project without a sandbox, and nobody has said that they trust the project"},
+			lsp: refused + "it may run programs of the project without a sandbox, and nobody has said that they " +
+				"trust the project"},
 		"untrusted": {chosen: "auto", project: ours,
 			lsp:       refused + "it reads the project's build files without a sandbox, and ",
 			untrusted: "language servers: ours. To see the files"},
@@ -193,8 +195,8 @@ func TestM11_WhichServersStart(t *testing.T) {
 	}
 }
 
-// Where nobody has trusted the project, no server is a program of it, also where PATH has a directory
-// of the project.
+// Where nobody has trusted the project, no server is a program of it, also where PATH has a
+// directory of the project.
 func TestM11_NoServerOfTheProjectsPrograms(t *testing.T) {
 	for name, trusted := range map[string]bool{"nobody": false, "trusted": true} {
 		t.Run(name, func(t *testing.T) {
@@ -221,7 +223,8 @@ func TestM11_NoServerOfTheProjectsPrograms(t *testing.T) {
 				return calls(t, "shell", object{"command": "sleep 0.1"})
 			})
 			config := s.config("anthropic", false)
-			config.Mode, config.Ask, config.LanguageServers, config.TrustProject = permit.ModeFull, nil, "gopls", trusted
+			config.Mode, config.Ask, config.LanguageServers, config.TrustProject = permit.ModeFull, nil, "gopls",
+				trusted
 			s.submit(config, "the task", func(o *agent.Options) {
 				s.listen(o)
 				listen := o.OnEvent
@@ -252,13 +255,15 @@ func TestM11_ChoosingServers(t *testing.T) {
 	config := s.config("anthropic", false)
 	config.LanguageServers = "gopls,gols"
 	_, err := prepare(t.Context(), config)
-	if want := "there is no language server gols; choose auto or off, or some of gopls, typescript, pyright, rust-analyzer, clangd"; err == nil || err.Error() != want {
+	if want := "there is no language server gols; choose auto or off, or some of gopls, typescript, pyright, " +
+		"rust-analyzer, clangd"; err == nil || err.Error() != want {
 		t.Errorf("%v, want %s", err, want)
 	}
 	config.LanguageServers = "gopls, pyright"
 	s.submit(config, "the task", s.listen)
 	if got := strings.Join(s.warnings("lsp_config"),
-		"\n"); got != "HOME/.config/attractor/lsp.json, line 1: the language server mine: command must not be or have a JSON number" {
+		"\n"); got != "HOME/.config/attractor/lsp.json, line 1: the language server mine: command must not be or "+
+		"have a JSON number" {
 		t.Error(got)
 	}
 }

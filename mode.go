@@ -103,8 +103,8 @@ func (s *Setup) tellMode(ctx context.Context) error {
 	return nil
 }
 
-// tellFirst tells the model of a session that begins or is resumed whether it is planning. It is not
-// told of other modes.
+// tellFirst tells the model of a session that begins or is resumed whether it is planning. It is
+// not told of other modes.
 func (s *Setup) tellFirst(ctx context.Context) error {
 	if s.Gate == nil {
 		return nil
@@ -130,10 +130,11 @@ func (s *Setup) modeText(m permit.Mode) string {
 	case permit.ModePlan:
 		return "The session is in plan mode. " + s.Gate.PlanText()
 	case permit.ModeAcceptEdits:
-		return "The user changed the permission mode: file tools may change files in the session's directories without a question. The user is still asked about " +
-			"other calls that change or run something." + s.planOver()
+		return "The user changed the permission mode: file tools may change files in the session's directories " +
+			"without a question. The user is still asked about other calls that change or run something." + s.planOver()
 	case permit.ModeFull:
-		return "The user changed the permission mode: calls run without a question, unless a rule or a hook denies them." + s.planOver()
+		return "The user changed the permission mode: calls run without a question, unless a rule or a hook " +
+			"denies them." + s.planOver()
 	}
 	return "The user changed the permission mode: the user is asked about calls that change or run something." +
 		s.planOver()

@@ -33,7 +33,8 @@ var sessionCalls = []struct {
 	what, tool string
 	args       object
 	// Each letter says what becomes of the call in the modes ask, accept-edits, plan, full and
-	// read-only: it runs (r), a person is asked and it runs (q), it is refused (d), or it fails (e).
+	// read-only: it runs (r), a person is asked and it runs (q), it is refused (d), or it fails
+	// (e).
 	fate string
 }{
 	{"reads a file", "read_file", object{"file_path": "ordinary.txt"}, "rrrrr"},

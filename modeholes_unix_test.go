@@ -252,8 +252,8 @@ func TestU17_WhatGitRunsInNestedRepositories(t *testing.T) {
 // run, whatever their commands look like, also if a rule allows the files around them.
 func TestU17_WhatCommandsOfGitRun(t *testing.T) {
 	peer.Need(t, "git")
-	asked := []string{"fs.py", "textconv.py", "tools/clean.sh", "tools/ed.sh", "tools/cred.sh", "scripts/st.py", "tools/url.sh",
-		"tools/push.sh", "tools/instead.sh", "tools/tar.sh", "tools/authors.sh"}
+	asked := []string{"fs.py", "textconv.py", "tools/clean.sh", "tools/ed.sh", "tools/cred.sh", "scripts/st.py",
+		"tools/url.sh", "tools/push.sh", "tools/instead.sh", "tools/tar.sh", "tools/authors.sh"}
 	b := newGitEdits(t, asked, []string{"main.go"})
 	b.config.Allow = []string{"Edit(./**)"}
 	dir := b.config.Dir
@@ -378,7 +378,8 @@ func putHook(t *testing.T, dir, name, text string) {
 	}
 }
 
-// Where git starts a hook, an edit of any file asks, whatever the hook does, but for those of git-lfs.
+// Where git starts a hook, an edit of any file asks, whatever the hook does, but for those of
+// git-lfs.
 func TestU17_HooksThatMayRunFiles(t *testing.T) {
 	peer.Need(t, "git")
 	const sh, message = "#!/bin/sh\n", `"This repository is configured for Git LFS but 'git-lfs' was not found.\n"`
@@ -420,8 +421,8 @@ func TestU17_HooksThatMayRunFiles(t *testing.T) {
 	}
 }
 
-// So do edits where the hook is that of a repository around the directory, or in it, or where it is not known what programs of git's configuration run, but for
-// aliases.
+// So do edits where the hook is that of a repository around the directory, or in it, or where it is
+// not known what programs of git's configuration run, but for aliases.
 func TestU17_WhereHooksMayRunFiles(t *testing.T) {
 	peer.Need(t, "git")
 	const script = "!for i in 1; do find . -name '*.sh' -exec sh {} +; done"
@@ -470,7 +471,8 @@ func TestU17_WhereHooksMayRunFiles(t *testing.T) {
 		},
 		"of a work tree in GIT_DIR": func(b *gitEdits, _ string) {
 			inGit(t, b.home, "init", "-q", "store")
-			inGit(t, b.home, "-C", "store", "-c", "user.name=x", "-c", "user.email=x@x", "commit", "-q", "--allow-empty", "-m", "x")
+			inGit(t, b.home, "-C", "store", "-c", "user.name=x", "-c", "user.email=x@x", "commit", "-q",
+				"--allow-empty", "-m", "x")
 			inGit(t, b.home, "-C", "store", "worktree", "add", "-q", "../tree")
 			putHook(t, b.home, "store/.git/hooks/pre-push", "x\n")
 			b.withVars(map[string]string{"GIT_DIR": filepath.Join(b.home, "store/.git/worktrees/tree")})
@@ -614,7 +616,8 @@ func TestU17_ProgramsThatAreFound(t *testing.T) {
 		"node_modules/typescript/lib/tsserver.js", "web/node_modules/.bin/tsc", "sitecustomize.py",
 		"src/usercustomize.py"}
 	b := newGitEdits(t, asked, []string{"main.go", "own/x", "bin/x"})
-	move := "*** Begin Patch\n*** Update File: .venv/bin/pip\n*** Move to: .venv/bin/git\n@@\n-pip\n+evil\n*** End Patch"
+	move := "*** Begin Patch\n*** Update File: .venv/bin/pip\n*** Move to: .venv/bin/git\n@@\n-pip\n+evil\n*** " +
+		"End Patch"
 	turns := []fakellm.Turn{calls(t, "apply_patch", object{"patch": move})}
 	for _, name := range slices.Concat(asked, b.not) {
 		turns = append(turns, calls(t, "write_file", object{"file_path": name, "content": "x"}))
@@ -633,8 +636,8 @@ func TestU17_ProgramsThatAreFound(t *testing.T) {
 	}
 }
 
-// Where PATH has the directory of the session itself, an edit of any file asks, because it may be one
-// of the programs.
+// Where PATH has the directory of the session itself, an edit of any file asks, because it may be
+// one of the programs.
 func TestU17_ProgramsInTheDirectory(t *testing.T) {
 	for _, path := range []string{".", "", "bin", "DIR"} {
 		b := newGitEdits(t, []string{"tool", "main.go"}, nil)
@@ -643,8 +646,8 @@ func TestU17_ProgramsInTheDirectory(t *testing.T) {
 	}
 }
 
-// Where PATH finds programs of git's configuration in the session's directories, an edit of any file
-// asks: an environment of Python loads code of the project.
+// Where PATH finds programs of git's configuration in the session's directories, an edit of any
+// file asks: an environment of Python loads code of the project.
 func TestU17_ProgramsOfGitThatAreFoundInside(t *testing.T) {
 	peer.Need(t, "git")
 	for program, asks := range map[string]bool{"nbstripout": true, "black": false} {

@@ -143,7 +143,8 @@ func (s *Setup) choose(ctx context.Context, next chosen) error {
 	return nil
 }
 
-// unpriced adds to an [agent.UnpricedError] which settings help. It returns any other error as it is.
+// unpriced adds to an [agent.UnpricedError] which settings help. It returns any other error as it
+// is.
 func (s *Setup) unpriced(err error) error {
 	var of *agent.UnpricedError
 	if !errors.As(err, &of) {
@@ -190,7 +191,8 @@ func (s *Setup) openChoice(c *config) {
 	}
 	if facts, known := s.catalog.Get(s.chosen.provider, s.chosen.model); known && len(facts.Prices) == 0 {
 		s.warnings.add("model_unknown", fmt.Sprintf(
-			"The prices of the model %q of %s are unknown: costs are not counted, and only a budget of tokens limits them.",
+			"The prices of the model %q of %s are unknown: costs are not counted, and only a budget of tokens "+
+				"limits them.",
 			s.chosen.model, s.chosen.provider))
 	}
 	for _, own := range c.Providers {

@@ -20,17 +20,21 @@ import (
 func TestX6_ProvidersOfAProgram(t *testing.T) {
 	o := newOpened(t)
 	server := fakellm.New(fakellm.Script(fakellm.Turn{Calls: []fakellm.Call{
-		call("shell", `{"command":"echo an-odd-secret-1 another-secret-2; echo $ACME_LLM."}`)}}, fakellm.Turn{Text: "done"},
+		call("shell", `{"command":"echo an-odd-secret-1 another-secret-2; echo $ACME_LLM."}`)}},
+		fakellm.Turn{Text: "done"},
 		fakellm.Turn{Text: "the other"}), fakellm.Options{})
 	web := httptest.NewServer(server)
 	t.Cleanup(web.Close)
 	o.vars["ACME_LLM"] = "an-odd-secret-1"
 	o.write("~/.config/attractor/config.json", `{"providers": {
-		"acme": {"base_url": "http://127.0.0.1:1"}, "lab": {"base_url": "`+web.URL+`/v1", "models": {"m": {"context_window": 9000}}}}}`)
+		"acme": {"base_url": "http://127.0.0.1:1"}, "lab": {"base_url": "`+web.URL+
+		`/v1", "models": {"m": {"context_window": 9000}}}}}`)
 	c := o.config()
 	c.Load, c.Mode = attractor.LoadUser, permit.ModeFull
-	c.Kinds = []providers.Kind{{Name: "acme", Format: providers.Responses, URLs: []string{web.URL + "/v1"}, KeyVars: []string{"ACME_LLM"},
-		Headers: map[string]string{"X-Auth-Token": "another-secret-2"}, Body: json.RawMessage(`{"service_tier":"flex"}`), Model: "coder"}}
+	c.Kinds = []providers.Kind{{Name: "acme", Format: providers.Responses, URLs: []string{web.URL + "/v1"},
+		KeyVars: []string{"ACME_LLM"},
+		Headers: map[string]string{"X-Auth-Token": "another-secret-2"},
+		Body:    json.RawMessage(`{"service_tier":"flex"}`), Model: "coder"}}
 	c.Models = []llm.Model{{Provider: "acme", ID: "coder", Window: 65536, Prices: []llm.Price{{Input: 1, Output: 2}}}}
 	c.Model = "acme"
 	c.Budget = agent.Budget{USD: 1}
@@ -45,7 +49,8 @@ func TestX6_ProvidersOfAProgram(t *testing.T) {
 	}
 	r := server.Requests()[0]
 	if r.Path != "/v1/responses" || r.Header.Get("Authorization") != "Bearer an-odd-secret-1" ||
-		r.Header.Get("X-Auth-Token") != "another-secret-2" || !strings.Contains(string(r.Body), `"service_tier":"flex"`) {
+		r.Header.Get("X-Auth-Token") != "another-secret-2" ||
+		!strings.Contains(string(r.Body), `"service_tier":"flex"`) {
 		t.Errorf("%s %v %s", r.Path, r.Header, r.Body)
 	}
 	for _, output := range o.results {
@@ -54,11 +59,13 @@ func TestX6_ProvidersOfAProgram(t *testing.T) {
 		}
 	}
 	var unpriced *agent.UnpricedError
-	if err := session.SetModel(t.Context(), "lab/m"); !errors.As(err, &unpriced) || unpriced.Provider != "lab" || unpriced.Model != "m" ||
+	if err := session.SetModel(t.Context(), "lab/m"); !errors.As(err, &unpriced) || unpriced.Provider != "lab" ||
+		unpriced.Model != "m" ||
 		!strings.Contains(err.Error(), `{"providers": {"lab": {"models": {"m": {"prices":`) {
 		t.Errorf("a budget that cannot be counted: %v", err)
 	}
-	o.write("~/.config/attractor/config.json", `{"providers": {"lab": {"base_url": "`+web.URL+`/v1", "models": {"m": {"prices": [{"input": 1, "output": 2}]}}}}}`)
+	o.write("~/.config/attractor/config.json", `{"providers": {"lab": {"base_url": "`+web.URL+
+		`/v1", "models": {"m": {"prices": [{"input": 1, "output": 2}]}}}}}`)
 	if err := session.Close(); err != nil {
 		t.Error(err)
 	}
@@ -80,7 +87,8 @@ func TestX6_ProvidersOfAProgram(t *testing.T) {
 		t.Errorf("a budget of a program without files that cannot be counted: %v", err)
 	}
 	c.Kinds[0].Body = json.RawMessage(`{"input":[]}`)
-	if _, err := attractor.Open(t.Context(), c); !errors.Is(err, attractor.ErrConfig) || !strings.Contains(err.Error(), `"acme" of the configuration: the body`) {
+	if _, err := attractor.Open(t.Context(), c); !errors.Is(err, attractor.ErrConfig) ||
+		!strings.Contains(err.Error(), `"acme" of the configuration: the body`) {
 		t.Errorf("a row that cannot be one: %v", err)
 	}
 }

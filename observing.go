@@ -13,8 +13,8 @@ import (
 )
 
 // observing runs commands that nobody was asked about, because by their text they only read, where
-// they can change nothing: at the level sandbox.Observe, which the kernel enforces even if a text was
-// misjudged. The level is tried with the first such command.
+// they can change nothing: at the level sandbox.Observe, which the kernel enforces even if a text
+// was misjudged. The level is tried with the first such command.
 type observing struct {
 	open func() (*sandbox.Sandbox, error)
 	warn func(code, text string)
@@ -33,7 +33,8 @@ func (o *observing) sandbox() *sandbox.Sandbox {
 	o.try.Do(func() { o.box, o.err = o.openInTime() })
 	if o.err != nil {
 		o.tell.Do(func() {
-			o.warn("observe", "commands that only read by their text run like any other: nothing keeps them from changing something here ("+o.err.Error()+")")
+			o.warn("observe", "commands that only read by their text run like any other: nothing keeps them from "+
+				"changing something here ("+o.err.Error()+")")
 		})
 	}
 	return o.box
@@ -73,9 +74,11 @@ func (c *config) checkUnasked() error {
 	case c.elsewhere() && v != nil && v.Origin.Place != settings.PlaceFlag: // it is about sessions on this machine
 		c.Unasked = sandbox.Off
 	case c.Sandbox.Level != "" && c.Sandbox.Level != sandbox.Off:
-		return fail(ErrConfig, "the sandbox %s confines all commands, so none can run unasked at the level observe: choose one of the two", c.Sandbox.Level)
+		return fail(ErrConfig, "the sandbox %s confines all commands, so none can run unasked at the level observe: "+
+			"choose one of the two", c.Sandbox.Level)
 	case c.elsewhere():
-		return fail(ErrConfig, "commands run unasked at the level observe on this machine only, and the session works on another one: leave that out")
+		return fail(ErrConfig, "commands run unasked at the level observe on this machine only, and the session "+
+			"works on another one: leave that out")
 	}
 	return nil
 }

@@ -52,7 +52,8 @@ func TestU14_WhatRunsWithoutAQuestionChangesNothing(t *testing.T) {
 		"in plan": {permit.ModePlan, allows, changes, 0, false,
 			"cannot change DIR/canary. This is no fault of the machine, and there is no way around it"},
 		"nobody is there": {permit.ModeAsk, nil, changes, 0, false,
-			"cannot change DIR/canary. This is no fault of the machine, and there is no way around it: work without it, or say what you need. Say --yes."},
+			"cannot change DIR/canary. This is no fault of the machine, and there is no way around it: work without " +
+				"it, or say what you need. Say --yes."},
 		"in full": {permit.ModeFull, nil, changes, 0, true, "exit"},
 		"a key, and no": {permit.ModeAsk, denies, reads, 1, false,
 			"Commands that run without a question cannot read KEY."},

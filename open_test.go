@@ -301,12 +301,15 @@ func TestX5_SandboxOfAnotherAgent(t *testing.T) {
 		command                    []string
 		inHome                     bool
 	}{
-		"commands run unasked":       {unasked: "observe"},
-		"on another machine":         {command: []string{"false"}, fails: "false"},
-		"in the home directory":      {inHome: true, warns: "goes on without the sandbox that HOME/.claude/settings.json: sandbox.enabled"},
-		"the user's own there":       {inHome: true, own: `{"sandbox": "workspace"}`, fails: "cannot work in"},
-		"the user's own on another":  {command: []string{"false"}, own: `{"sandbox": "workspace"}`, fails: "confines commands of this machine"},
-		"the user's own and unasked": {unasked: "observe", own: `{"sandbox": "workspace"}`, fails: "choose one of the two"},
+		"commands run unasked": {unasked: "observe"},
+		"on another machine":   {command: []string{"false"}, fails: "false"},
+		"in the home directory": {inHome: true, warns: "goes on without the sandbox that " +
+			"HOME/.claude/settings.json: sandbox.enabled"},
+		"the user's own there": {inHome: true, own: `{"sandbox": "workspace"}`, fails: "cannot work in"},
+		"the user's own on another": {command: []string{"false"}, own: `{"sandbox": "workspace"}`,
+			fails: "confines commands of this machine"},
+		"the user's own and unasked": {unasked: "observe", own: `{"sandbox": "workspace"}`,
+			fails: "choose one of the two"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := newOpened(t)
@@ -323,7 +326,8 @@ func TestX5_SandboxOfAnotherAgent(t *testing.T) {
 			session, err := attractor.Open(t.Context(), config)
 			if c.fails != "" {
 				if err == nil || !strings.Contains(err.Error(), c.fails) ||
-					strings.Contains(err.Error(), "confines") != strings.Contains(c.fails, "confines") && c.unasked == "" {
+					strings.Contains(err.Error(), "confines") != strings.Contains(c.fails, "confines") &&
+						c.unasked == "" {
 					t.Errorf("the error is %v, want %q", err, c.fails)
 				}
 				return
@@ -608,7 +612,8 @@ func TestT1_OwnProviders(t *testing.T) {
 		t.Errorf("acme got %+v", got)
 	}
 	c.Vars, c.Model, c.Fallbacks = map[string]string{"HOME": o.home}, "", nil // no key of a vendor
-	for model, want := range map[string]string{"": "such as acme/MODEL", "acme": "acme has no default model: name one, such as acme/MODEL"} {
+	for model, want := range map[string]string{"": "such as acme/MODEL", "acme": "acme has no default model: name " +
+		"one, such as acme/MODEL"} {
 		c.Model = model
 		if _, err := attractor.Open(t.Context(), c); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v", model, err)
@@ -631,7 +636,8 @@ func TestT1_OpenedTwice(t *testing.T) {
 	}
 	defer session.Close()
 	_, err = attractor.Open(t.Context(), c)
-	if !errors.Is(err, journal.ErrLocked) || !strings.Contains(err.Error(), "which is this one: use the session that is open") {
+	if !errors.Is(err, journal.ErrLocked) || !strings.Contains(err.Error(),
+		"which is this one: use the session that is open") {
 		t.Error(err)
 	}
 }

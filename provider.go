@@ -149,7 +149,8 @@ func (c *config) newProvider(kind providers.Kind, baseURL string) (llm.Provider,
 			strings.Join(kind.KeyVars, " or "), kind.BaseURLVar)
 	case config.APIKey == "" && config.BaseURL == "" && kind.KeyVars != nil:
 		lacks := slices.DeleteFunc(kind.Variables(), func(name string) bool { return c.getenv(name) != "" })
-		return nil, fail(ErrNoKey, "no API key: %s needs %s in the environment", kind.Name, strings.Join(lacks, " and "))
+		return nil, fail(ErrNoKey, "no API key: %s needs %s in the environment", kind.Name,
+			strings.Join(lacks, " and "))
 	default:
 		provider, err = kind.New(config)
 	}
@@ -183,13 +184,15 @@ func (c *config) chooseProvider() (string, error) {
 	case len(names) > 1:
 		return "", fail(ErrNoProvider, "the environment has keys of several providers: %s", strings.Join(names, ", "))
 	case c.BaseURL != "":
-		return "", fail(ErrNoProvider, "a base URL needs a provider, such as openai-compatible for a server of your own")
+		return "", fail(ErrNoProvider, "a base URL needs a provider, such as openai-compatible for a server of "+
+			"your own")
 	}
 	switch own := c.ownWith(model); {
 	case own != "" && model == "":
 		return "", fail(ErrNoProvider, "no model was chosen, such as %s/MODEL, and there is no key of a vendor", own)
 	case own != "":
-		return "", fail(ErrNoProvider, "no provider was chosen for the model %q, such as in %s/%[1]s, and there is no key of a vendor",
+		return "", fail(ErrNoProvider, "no provider was chosen for the model %q, such as in %s/%[1]s, and there is "+
+			"no key of a vendor",
 			model, own)
 	}
 	for _, kind := range providers.Kinds() {
@@ -201,7 +204,8 @@ func (c *config) chooseProvider() (string, error) {
 			return "", fail(ErrConfig, "%w", err)
 		}
 	}
-	return "", fail(ErrNoKey, "no API key: set %s, or the key of another provider, which attractor models --providers lists",
+	return "", fail(ErrNoKey, "no API key: set %s, or the key of another provider, which attractor models "+
+		"--providers lists",
 		strings.Join(providers.Variables(), ", or "))
 }
 
@@ -300,7 +304,8 @@ func findProvider(table providers.Table, name string) (providers.Kind, error) {
 			return kind, fail(ErrConfig, "unknown provider %q; do you mean %s?", name, strings.Join(near, " or "))
 		}
 		return kind, fail(ErrConfig,
-			"unknown provider %q (a model is named as provider/model); the providers are %s. Any server of Chat Completions is openai-compatible", name,
+			"unknown provider %q (a model is named as provider/model); the providers are %s. Any server of Chat "+
+				"Completions is openai-compatible", name,
 			strings.Join(names, ", "))
 	}
 	return kind, nil

@@ -51,7 +51,8 @@ func (r *refusals) middleware(next tool.Handler) tool.Handler {
 
 // way returns what the model is told to do about a refusal.
 func (r *refusals) way(box *sandbox.Sandbox) string {
-	const none = "This is no fault of the machine, and there is no way around it: work without it, or say what you need."
+	const none = "This is no fault of the machine, and there is no way around it: work without it, or say what " +
+		"you need."
 	if box.Level() == sandbox.Observe && r.gate.Ask == nil {
 		return none + " " + cmp.Or(r.gate.HowToAllow,
 			"A rule of the user's that allows the command lets it run outside these limits") + "."

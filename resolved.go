@@ -25,8 +25,8 @@ type config struct {
 	// variables for new ones. They take the place of Model, Effort, ContextWindow and Native.
 	chosen   choices
 	Defaults defaults
-	// values holds what the user has set, by flags and otherwise, in place of Settings. The settings
-	// of the project are added to it.
+	// values holds what the user has set, by flags and otherwise, in place of Settings. The
+	// settings of the project are added to it.
 	values *settings.Values
 	// ruleFrom holds where rules come from, for messages, by the name of their list and the rule.
 	ruleFrom map[string]string
@@ -218,7 +218,8 @@ func (c *config) noFull(m permit.Mode) error {
 	if m != permit.ModeFull || c.users == nil || c.users.others == nil || c.users.others.NoFull == "" {
 		return nil
 	}
-	return fail(ErrConfig, "the mode full cannot be chosen, because %s forbids it: choose another one, or take that away",
+	return fail(ErrConfig, "the mode full cannot be chosen, because %s forbids it: choose another one, or take "+
+		"that away",
 		c.users.others.NoFull)
 }
 

@@ -31,8 +31,8 @@ func (s *Setup) openRules(c *config) error {
 	return err
 }
 
-// repositories returns the work trees of the repositories around the directories of the session, given
-// the home directory: what PATH finds there is no program of the system or of the user's.
+// repositories returns the work trees of the repositories around the directories of the session,
+// given the home directory: what PATH finds there is no program of the system or of the user's.
 func (s *Setup) repositories(home string) (tops []string) {
 	for _, dir := range append(slices.Clone(s.dirs.list), s.here, s.Project.Root) {
 		tops = append(tops, userfiles.Slashed(git.WorkTrees(dir, home))...)

@@ -167,7 +167,8 @@ func (c *config) ownSecrets() map[string]string {
 	for _, kind := range c.Kinds {
 		known, _ := kind.Config(c.getenv)
 		for _, name := range kind.KeyVars {
-			if value := c.getenv(name); value != "" && !env.LooksSecret(name, value) { // others are found by their names
+			// others are found by their names
+			if value := c.getenv(name); value != "" && !env.LooksSecret(name, value) {
 				add(name, value)
 			}
 		}

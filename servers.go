@@ -26,7 +26,8 @@ func (s *Setup) openServers(ctx context.Context, c *config) (err error) {
 	if c.NoMCP {
 		if n := len(c.Servers); n > 0 {
 			s.warnings.add("mcp_config",
-				fmt.Sprintf("%d MCP servers of the editor are not started, because attractor was told to start none (--no-mcp)", n))
+				fmt.Sprintf("%d MCP servers of the editor are not started, because attractor was told to start none "+
+					"(--no-mcp)", n))
 		}
 		return nil
 	}
@@ -112,7 +113,8 @@ func (s *Setup) awaitServers(ctx context.Context) error {
 	if len(starting) > 0 {
 		s.warnings.add("mcp_server",
 			fmt.Sprintf("after %s these MCP servers are still starting: %s. Their tools join the "+
-				"session when they are ready; a longer wait (--mcp-wait) has them from the beginning, and 0 waits for none", s.mcpWait,
+				"session when they are ready; a longer wait (--mcp-wait) has them from the beginning, and 0 waits "+
+				"for none", s.mcpWait,
 				texts.SomeNames(starting)))
 	}
 	return nil

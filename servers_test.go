@@ -55,7 +55,8 @@ func mill(gate string) error {
 			return result, err
 		}
 	})
-	sdk.AddTool(s, &sdk.Tool{Name: "look", Description: os.Getenv("GIVEN_TOKEN"), Annotations: &sdk.ToolAnnotations{ReadOnlyHint: true}},
+	sdk.AddTool(s, &sdk.Tool{Name: "look", Description: os.Getenv("GIVEN_TOKEN"),
+		Annotations: &sdk.ToolAnnotations{ReadOnlyHint: true}},
 		func(context.Context, *sdk.CallToolRequest, nothing) (*sdk.CallToolResult, any, error) {
 			return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: "a mill"}}}, nil, nil
 		})

@@ -12,7 +12,8 @@ import (
 func TestN7_KeysInURLsOfServers(t *testing.T) {
 	m := secret.New()
 	servers := []mcp.Server{{Name: "one",
-		URL: "https://user:password-of-user@host/mcp?api_key=value-of-key-1&tavilyApiKey=value-of-key-2&page=an-open-value&access-token=value%2Dof-key-3"},
+		URL: "https://user:password-of-user@host/mcp?api_key=value-of-key-1&tavilyApiKey=value-of-key-2&" +
+			"page=an-open-value&access-token=value%2Dof-key-3"},
 		{Name: "two", URL: "https://host/mcp?token=short"}, {Name: "three", URL: "https://host/\x7f"}, {Name: "four"}}
 	unmasked := maskServers(m, servers)
 	if len(unmasked) != 1 || !strings.Contains(unmasked[0].Error(), "the MCP server two") {

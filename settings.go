@@ -192,8 +192,8 @@ func (c *config) useTexts(v *settings.Values) (err error) {
 	return nil
 }
 
-// useModel puts what settings say about the model into the configuration. Those that the program has
-// chosen are there already.
+// useModel puts what settings say about the model into the configuration. Those that the program
+// has chosen are there already.
 func (c *config) useModel(v *settings.Values) (err error) {
 	d := &c.Defaults
 	for key, to := range map[string]struct {
@@ -225,8 +225,8 @@ func (c *config) useModel(v *settings.Values) (err error) {
 	return errors.Join(c.useFallbacks(v), c.useWindow(v))
 }
 
-// ofUser returns the value of a setting that a flag, a file or a variable chooses, and whether it is
-// a flag. It is empty if the program itself has chosen, or nobody.
+// ofUser returns the value of a setting that a flag, a file or a variable chooses, and whether it
+// is a flag. It is empty if the program itself has chosen, or nobody.
 func ofUser(v *settings.Values, key string) (text string, given bool) {
 	chosen := v.Get(key)
 	if chosen == nil || chosen.Origin.Name == theProgram {

@@ -49,8 +49,8 @@ type Setup struct {
 	// Gate decides about the session's tool calls. A program adds its hooks before it starts the
 	// session.
 	Gate *permit.Gate
-	// Resumed reports whether the session is a resumed one or a fork. ModelBefore is the model that it
-	// asked until then.
+	// Resumed reports whether the session is a resumed one or a fork. ModelBefore is the model that
+	// it asked until then.
 	Resumed     bool
 	ModelBefore string
 	// OnMode, if set, is told of each change of the mode, by SetMode and by an approved plan. It
@@ -205,9 +205,10 @@ func (s *Setup) openGate(c *config) {
 	}
 	if s.Local != nil {
 		o.Middleware = append(o.Middleware, s.where(func(at *Setup) tool.Middleware {
-			r := refusals{boxOf: at.boxOf, denied: at.deniesReading, gate: at.Gate, outside: func() (*env.Local, error) {
-				return env.NewLocal(at.Local.WorkDir(), env.LocalOptions{Limits: c.Limits, DropVars: c.keyVars()})
-			}}
+			r := refusals{boxOf: at.boxOf, denied: at.deniesReading, gate: at.Gate,
+				outside: func() (*env.Local, error) {
+					return env.NewLocal(at.Local.WorkDir(), env.LocalOptions{Limits: c.Limits, DropVars: c.keyVars()})
+				}}
 			return r.middleware
 		}))
 	}

@@ -70,7 +70,8 @@ func (s *skillful) warnings(code string) (texts []string) {
 	return texts
 }
 
-const reviewSkill = "---\nname: review\ndescription: Reviews a change: style, tests\nallowed-tools: Bash(git diff:*) Write mcp__x__y\n---\nRead reference.md first.\n"
+const reviewSkill = "---\nname: review\ndescription: Reviews a change: style, tests\nallowed-tools: Bash(git diff:*) " +
+	"Write mcp__x__y\n---\nRead reference.md first.\n"
 
 // readers holds the tools by which each dialect reads a file, with the file's name in their
 // arguments as %s.
@@ -111,7 +112,8 @@ func TestM6_SkillsInAllProfiles(t *testing.T) {
 				s.submit(c, "the task", s.listen)
 				requests := s.server.Requests()
 				first := requests[0]
-				for _, want := range []string{"\n  - `deploy`: Deploys the program\n  - `review`: Reviews a change: style, tests"} {
+				for _, want := range []string{"\n  - `deploy`: Deploys the program\n  - `review`: Reviews a change: " +
+					"style, tests"} {
 					if !strings.Contains(first.System, want) {
 						t.Errorf("the prompt lacks %q:\n%s", want, first.System)
 					}
@@ -160,8 +162,8 @@ func TestM6_SkillsOfAnUntrustedProject(t *testing.T) {
 		slices.Contains(first.Tools, "skill") || result.Text != "done" {
 		t.Errorf("%q with the request %s", result.Text, first.Body)
 	}
-	want := []string{"These parts of the project are not used, because the project is not trusted: skills: evil.attractor, evil.agents, evil.claude. " +
-		"To see the files and decide, run: attractor trust DIR"}
+	want := []string{"These parts of the project are not used, because the project is not trusted: skills: " +
+		"evil.attractor, evil.agents, evil.claude. To see the files and decide, run: attractor trust DIR"}
 	if diff := cmp.Diff(want, s.warnings("untrusted")); diff != "" {
 		t.Error(diff)
 	}
@@ -197,14 +199,20 @@ func TestM6_SkillsWithMistakes(t *testing.T) {
 	s.submit(c, "the task", s.listen)
 	want := []string{
 		"HOME/.claude/skills/big/SKILL.md: the file has more than 1024 KiB, so it is not used",
-		"HOME/.claude/skills/deploy/SKILL.md: the skill is not used, because there is another skill deploy: HOME/.agents/skills/deploy/SKILL.md",
-		"HOME/.claude/skills/out/SKILL.md: SKILL.md is a symbolic link that leads out of the skill's directory, so it is not read",
-		"HOME/.claude/skills/quoted/SKILL.md, line 2: the value of description is not valid YAML (mapping values are not allowed in this context), so it is read as it is written",
-		"HOME/.claude/skills/quoted/SKILL.md, line 3: unknown fields have no effect: usr-invocable; the supported fields are name, description, when_to_use, argument-hint, " +
-			"disable-model-invocation, user-invocable, arguments, allowed-tools, license, compatibility, metadata",
+		"HOME/.claude/skills/deploy/SKILL.md: the skill is not used, because there is another skill deploy: " +
+			"HOME/.agents/skills/deploy/SKILL.md",
+		"HOME/.claude/skills/out/SKILL.md: SKILL.md is a symbolic link that leads out of the skill's directory, so " +
+			"it is not read",
+		"HOME/.claude/skills/quoted/SKILL.md, line 2: the value of description is not valid YAML (mapping values are " +
+			"not allowed in this context), so it is read as it is written",
+		"HOME/.claude/skills/quoted/SKILL.md, line 3: unknown fields have no effect: usr-invocable; the supported " +
+			"fields are name, description, when_to_use, argument-hint, disable-model-invocation, user-invocable, " +
+			"arguments, allowed-tools, license, compatibility, metadata",
 		"HOME/.claude/skills/small: the skill is not used, because its file is called skill.md; rename it to SKILL.md",
-		"DIR/.agents/skills/leaves/SKILL.md: SKILL.md is a symbolic link that leads out of the skill's directory, so it is not read",
-		"DIR/.claude/skills/deploy/SKILL.md: the skill is not used, because there is another skill deploy: HOME/.agents/skills/deploy/SKILL.md",
+		"DIR/.agents/skills/leaves/SKILL.md: SKILL.md is a symbolic link that leads out of the skill's directory, so " +
+			"it is not read",
+		"DIR/.claude/skills/deploy/SKILL.md: the skill is not used, because there is another skill deploy: " +
+			"HOME/.agents/skills/deploy/SKILL.md",
 	}
 	if diff := cmp.Diff(want, s.warnings("skills")); diff != "" {
 		t.Error(diff)
@@ -258,9 +266,11 @@ func TestM6_APersonUsesASkill(t *testing.T) {
 		}
 	}()
 	for line, want := range map[string]string{
-		"/deploy the tests": "/deploy the tests\n\nThese are the instructions of the skill deploy.\nFile names in them are relative to its directory: " + s.home +
+		"/deploy the tests": "/deploy the tests\n\nThese are the instructions of the skill deploy.\nFile names in " +
+			"them are relative to its directory: " + s.home +
 			"/.agents/skills/deploy\n\nDeploy to the tests.\n",
-		"/deploy\nstaging": "/deploy staging\n\nThese are the instructions of the skill deploy.\nFile names in them are relative to its directory: " + s.home +
+		"/deploy\nstaging": "/deploy staging\n\nThese are the instructions of the skill deploy.\nFile names in them " +
+			"are relative to its directory: " + s.home +
 			"/.agents/skills/deploy\n\nDeploy to staging.\n",
 		"/style x":             "",
 		"/etc/passwd is wrong": "",

@@ -128,7 +128,8 @@ func keepSkills(s *load.Skills, about *agent.Compacting) string {
 	if len(loaded) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("The text of these skills is replaced as well: %s. Name those that the rest of the work needs, and say that each has to be loaded again with the tool %s.",
+	return fmt.Sprintf("The text of these skills is replaced as well: %s. Name those that the rest of the work "+
+		"needs, and say that each has to be loaded again with the tool %s.",
 		strings.Join(loaded, ", "), ext.SkillToolName)
 }
 

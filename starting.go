@@ -57,7 +57,8 @@ func (s *Setup) tellExposed(why string) {
 		return
 	}
 	s.toldExposed.Do(func() {
-		s.warnings.add("exposed", "edits ask here, and nobody is there to answer, because an edit changes a file, and "+why+
+		s.warnings.add("exposed", "edits ask here, and nobody is there to answer, because an edit changes a "+
+			"file, and "+why+
 			". A rule such as Edit(./**) allows them (--allow-tool)")
 	})
 }
@@ -103,8 +104,8 @@ func workTrees(roots []string, nesting *git.Nesting) (list []workTree) {
 }
 
 // maxGitCommands limits the programs of git's configuration that are looked through, of one
-// repository: some hundred milliseconds, for which the first change of a session waits. If there are
-// more, it is not known what they run.
+// repository: some hundred milliseconds, for which the first change of a session waits. If there
+// are more, it is not known what they run.
 const maxGitCommands = 200
 
 // namedByGit returns the files from which git takes what it runs in the session's directories, by
@@ -137,8 +138,8 @@ func (s *Setup) namedByGit(ctx context.Context, c *config, roots []string) (name
 	return names, exposed
 }
 
-// hooks returns the directories of hooks, which may be links, what links in them lead to, and which of
-// the hooks may run any file.
+// hooks returns the directories of hooks, which may be links, what links in them lead to, and which
+// of the hooks may run any file.
 func (t workTree) hooks(dirs, roots []string) (files []string, exposed string) {
 	for _, dir := range dirs {
 		hooks, linked := git.Hooks(dir)
@@ -189,8 +190,8 @@ func (t workTree) commands(named git.Named, roots []string, path string) (files 
 	return files, exposed
 }
 
-// runBy returns the files below a root that a command of the user's runs in a directory, and what of it
-// may run any file: what is not literal, an interpreter, a task runner, or a file there.
+// runBy returns the files below a root that a command of the user's runs in a directory, and what
+// of it may run any file: what is not literal, an interpreter, a task runner, or a file there.
 func runBy(root, dir, command string) (files []string, exposed string) {
 	watched := trust.Watched(root, dir, command)
 	if len(watched.Blind) > 0 {
@@ -217,7 +218,8 @@ func foundInside(command, path string, roots []string) string {
 func configsOfMise(dir string) (files []string) {
 	for _, name := range []string{".tool-versions", "mise.toml", ".mise.toml", "mise.*.toml", ".mise.*.toml",
 		"mise/config*.toml", ".mise/config*.toml", ".config/mise*.toml", ".config/mise/config*.toml",
-		".config/mise/conf.d/*.toml", ".mise/conf.d/*.toml", "mise/conf.d/*.toml", ".config/mise/mise*.toml", ".rtx*.toml"} {
+		".config/mise/conf.d/*.toml", ".mise/conf.d/*.toml", "mise/conf.d/*.toml", ".config/mise/mise*.toml",
+		".rtx*.toml"} {
 		found, _ := fs.Glob(os.DirFS(dir), name) // the patterns are right
 		for _, name := range found {
 			files = append(files, filepath.Join(dir, name))

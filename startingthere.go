@@ -19,9 +19,9 @@ import (
 // starting returns the files on the session's machine that start programs because something there
 // says so: what git runs by the configuration of the repository and of the user there, and the
 // directories of PATH. A change of one needs an approval, because a container may show directories
-// of this machine. exposed says what may run any file; see [env.Exposed]. The roots are the session's
-// directories there. Repositories inside of them, and links elsewhere that lead there, are not
-// looked for, because each look takes time.
+// of this machine. exposed says what may run any file; see [env.Exposed]. The roots are the
+// session's directories there. Repositories inside of them, and links elsewhere that lead there,
+// are not looked for, because each look takes time.
 func (f *elsewhere) starting(ctx context.Context, roots []string) (names []string, exposed string) {
 	ctx, cancel := context.WithTimeout(ctx, lookTime)
 	defer cancel()

@@ -25,23 +25,24 @@ func namesThatStart() startNames {
 		fileVars: []string{"BASH_ENV", "ENV", "ZDOTDIR", "INPUTRC", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM",
 			"GIT_DIR", "GIT_TEMPLATE_DIR", "GIT_EXEC_PATH", "PYTHONSTARTUP", "MYVIMRC", "GNUPGHOME", "KUBECONFIG",
 			"DOCKER_CONFIG", "AWS_CONFIG_FILE", "NPM_CONFIG_USERCONFIG", "npm_config_userconfig", "PIP_CONFIG_FILE",
-			"CARGO_HOME", "ANSIBLE_CONFIG", "TF_CLI_CONFIG_FILE", "SCREENRC", "PSQLRC", "WGETRC", "CURL_HOME", "MAKEFILES",
-			"LD_PRELOAD", "LD_AUDIT", "DYLD_INSERT_LIBRARIES", "GOENV", "RIPGREP_CONFIG_PATH", "LESSKEY", "LESSKEYIN",
-			"IPYTHONDIR", "JUPYTER_CONFIG_DIR", "PYTHONUSERBASE", "OPENSSL_CONF", "GIT_ATTR_SYSTEM",
+			"CARGO_HOME", "ANSIBLE_CONFIG", "TF_CLI_CONFIG_FILE", "SCREENRC", "PSQLRC", "WGETRC", "CURL_HOME",
+			"MAKEFILES", "LD_PRELOAD", "LD_AUDIT", "DYLD_INSERT_LIBRARIES", "GOENV", "RIPGREP_CONFIG_PATH", "LESSKEY",
+			"LESSKEYIN", "IPYTHONDIR", "JUPYTER_CONFIG_DIR", "PYTHONUSERBASE", "OPENSSL_CONF", "GIT_ATTR_SYSTEM",
 			"XDG_CONFIG_HOME", "CLAUDE_CONFIG_DIR", "CODEX_HOME"},
-		commandVars: []string{"GIT_EDITOR", "GIT_SEQUENCE_EDITOR", "EDITOR", "VISUAL", "SUDO_EDITOR", "FCEDIT", "GIT_PAGER",
-			"PAGER", "MANPAGER", "GIT_SSH", "GIT_SSH_COMMAND", "GIT_ASKPASS", "SSH_ASKPASS", "SUDO_ASKPASS", "GIT_EXTERNAL_DIFF",
-			"GIT_PROXY_COMMAND", "BROWSER", "PROMPT_COMMAND", "RUSTC", "RUSTC_WRAPPER"},
+		commandVars: []string{"GIT_EDITOR", "GIT_SEQUENCE_EDITOR", "EDITOR", "VISUAL", "SUDO_EDITOR", "FCEDIT",
+			"GIT_PAGER", "PAGER", "MANPAGER", "GIT_SSH", "GIT_SSH_COMMAND", "GIT_ASKPASS", "SSH_ASKPASS",
+			"SUDO_ASKPASS", "GIT_EXTERNAL_DIFF", "GIT_PROXY_COMMAND", "BROWSER", "PROMPT_COMMAND", "RUSTC",
+			"RUSTC_WRAPPER"},
 		optionVars: []string{"SHELL", "LESSOPEN", "LESSCLOSE", "PS4", "NODE_OPTIONS", "RUBYOPT", "RUBYLIB", "PERL5OPT",
-			"PERL5LIB", "PERL5DB", "PYTHONPATH", "NODE_PATH", "JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS", "MAVEN_OPTS", "GRADLE_OPTS", "VIMINIT",
-			"EXINIT", "GOFLAGS", "MAKEFLAGS"},
+			"PERL5LIB", "PERL5DB", "PYTHONPATH", "NODE_PATH", "JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS",
+			"MAVEN_OPTS", "GRADLE_OPTS", "VIMINIT", "EXINIT", "GOFLAGS", "MAKEFLAGS"},
 	}
 }
 
 // namedByVariables returns the files that the user's variables name, and that later programs run or
-// read as their configuration. exposed says which variable with a command or options names something
-// in the session's directories, because these may load any file there, or has a command that may run
-// any. Of variables that are not known, programs count.
+// read as their configuration. exposed says which variable with a command or options names
+// something in the session's directories, because these may load any file there, or has a command
+// that may run any. Of variables that are not known, programs count.
 func namedByVariables(roots []string, here string, c *config) (names []string, exposed string) {
 	v := startVariables{roots, here, c.getenv}
 	known := namesThatStart()
@@ -173,7 +174,8 @@ func (v startVariables) runBy(name string) (files []string, exposed string) {
 }
 
 // inOption returns what may be a path in a word of a command: of -r./x and -/x what is behind the
-// option. A directory of modules, also that of -Ilib, gets a ./ in front, because it may be made later.
+// option. A directory of modules, also that of -Ilib, gets a ./ in front, because it may be made
+// later.
 func inOption(word string, hasModules bool) []string {
 	plain := strings.TrimLeft(word, "-")
 	value := word

@@ -26,16 +26,18 @@ func (b *team) withVars(vars map[string]string) {
 	}
 }
 
-// Files are found in the values of variables as the programs find them: by other variables, by ~, in
-// lists and in URLs. Of unknown variables, programs count.
+// Files are found in the values of variables as the programs find them: by other variables, by ~,
+// in lists and in URLs. Of unknown variables, programs count.
 func TestU23_ValuesOfVariables(t *testing.T) {
 	b, dir := newTeam(t, nil), realTemp(t)
 	t.Setenv("SOME_WRAPPER", "of the session")
 	lead(t, map[string]string{filepath.Join(b.home, "proj"): dir})
 	in := func(name string) string { return filepath.Join(dir, name) }
-	b.withVars(map[string]string{"DOT": dir, "BASH_ENV": "$HOME/proj/env.sh", "ENV": "${DOT:-/x}/rc", "GOENV": "~/proj/goenv",
+	b.withVars(map[string]string{"DOT": dir, "BASH_ENV": "$HOME/proj/env.sh", "ENV": "${DOT:-/x}/rc", "GOENV": "~/" +
+		"proj/goenv",
 		"MAKEFILES": "/a.mk " + in("b.mk"), "LESSKEYIN": "file://" + in("keys"),
-		"SOME_WRAPPER": "nice " + in("wrap") + " " + in("data.txt"), "DATABASE": in("data.txt"), "EDITOR": "vi -c x", "SHELL": "/bin/bash",
+		"SOME_WRAPPER": "nice " + in("wrap") + " " + in("data.txt"), "DATABASE": in("data.txt"), "EDITOR": "vi -c x",
+		"SHELL":    "/bin/bash",
 		"LESSOPEN": "||/usr/bin/lesspipe %s", "GIT_SSH_COMMAND": "ssh -F/etc/x --y=/etc/y",
 		"MANPAGER": "sh -c 'col -bx | bat -l man -p'", "BROWSER": "xdg-open",
 		"GOFLAGS": "-mod=vendor", "PERL5LIB": "/usr/share/perl5:/usr/lib/perl5", "PERL5OPT": "-I/usr/lib/x -w",
@@ -54,14 +56,15 @@ func TestU23_ValuesOfVariables(t *testing.T) {
 	}
 }
 
-// Where a variable with a command, or with options, names something in the directory, any file there
-// may be loaded, so that an edit of any asks.
+// Where a variable with a command, or with options, names something in the directory, any file
+// there may be loaded, so that an edit of any asks.
 func TestU23_CommandsInVariables(t *testing.T) {
 	for name, value := range map[string]string{"EDITOR": "$DOT/ed.sh", "VISUAL": "${NONE:-$DOT/vis.sh} -w",
 		"GIT_PAGER": "tools/p", "NODE_OPTIONS": "--max-old-space-size=1 --import=file://$DOT/hook.mjs",
 		"PERL5OPT": "-I. -MTest::Run", "GOFLAGS": "-toolexec=$DOT/tool", "LESSOPEN": "|-$DOT/open.sh %s",
-		"PERL5LIB": "/usr/share/perl5:lib", "RUBYLIB": "lib", "MAKEFLAGS": "-Imk", "PYTHONPATH": ":/opt/lib", "NODE_PATH": "$DOT/lib",
-		"RUBYOPT": "-r$DOT/start.rb", "FCEDIT": "sh -c '~/proj/ed'"} {
+		"PERL5LIB": "/usr/share/perl5:lib", "RUBYLIB": "lib", "MAKEFLAGS": "-Imk", "PYTHONPATH": ":/opt/lib",
+		"NODE_PATH": "$DOT/lib",
+		"RUBYOPT":   "-r$DOT/start.rb", "FCEDIT": "sh -c '~/proj/ed'"} {
 		t.Run(name, func(t *testing.T) {
 			b := newGitEdits(t, []string{"main.go"}, nil)
 			lead(t, map[string]string{filepath.Join(b.home, "proj"): b.dir})
@@ -92,8 +95,8 @@ func TestU23_CommandsInVariablesThatMayRunFiles(t *testing.T) {
 	b.edits()
 }
 
-// Git's configuration counts where variables have it, or name its files or the repository, and so do
-// templates of repositories and home directories of others.
+// Git's configuration counts where variables have it, or name its files or the repository, and so
+// do templates of repositories and home directories of others.
 func TestU17_ConfigurationOfGitByVariables(t *testing.T) {
 	peer.Need(t, "git")
 	b, dir := newTeam(t, nil), realTemp(t)
@@ -119,13 +122,14 @@ func TestU17_ConfigurationOfGitByVariables(t *testing.T) {
 	}
 }
 
-// Where the .envrc of the directory, or of one around it in its repository, or a configuration of mise
-// may run files, an edit of any file asks: direnv and mise ask their user again only if their own
-// files change.
+// Where the .envrc of the directory, or of one around it in its repository, or a configuration of
+// mise may run files, an edit of any file asks: direnv and mise ask their user again only if their
+// own files change.
 func TestU17_WhatRunsByEntering(t *testing.T) {
 	peer.Need(t, "git")
 	for name, files := range map[string][]string{
-		"plain":               {"", ".envrc", "# the stage\nexport STAGE=dev\n\texport URL=\"http://$HOST/x y\"\nexport T='$(x)' \n"},
+		"plain": {"", ".envrc", "# the stage\nexport STAGE=dev\n\texport URL=\"http://$HOST/x y\"\n" +
+			"export T='$(x)' \n"},
 		"around":              {"PATH_add bin", "../.envrc", "PATH_add bin\n"},
 		"a command":           {"export URL", ".envrc", "export URL=\"$(tools/p)\"\n"},
 		"a command behind":    {"export A", ".envrc", "export A=b; tools/p\n"},
@@ -140,26 +144,29 @@ func TestU17_WhatRunsByEntering(t *testing.T) {
 		"a pager":             {"export GIT_PAGER", ".envrc", "export GIT_PAGER=\"$(pwd)/tools/p\"\n"},
 		"a path":              {"export PATH", ".envrc", "export PATH=$PWD/bin:$PATH\n"},
 		"a loop":              {"source tools/$n", ".envrc", "for n in a b; do source tools/$n; done\n"},
-		"tools":               {"", "mise.toml", "min_version = \"1\"\n[tools]\nnode = \"22\"\ngo = [\"1.26\", \"1.25\"]\n[env]\nSTAGE = \"dev\"\n[tasks.x]\nrun = \"sh x\"\n"},
-		"a path of mise":      {"more than versions", "mise.toml", "[env]\n_.path = [\"./bin\"]\n"},
-		"an editor":           {"more than versions", ".mise.dev.toml", "[env]\nEDITOR = \"./ed\"\n"},
-		"a template":          {"more than versions", "mise/config.toml", "[env]\nA = \"{{ exec(command='sh x') }}\"\n"},
-		"a hook of mise":      {"more than versions", "mise.toml", "[hooks]\nenter = \"sh tools/e\"\n"},
-		"a tool in the tree":  {"more than versions", "mise.toml", "[tools]\nnode = \"path:./node\"\n"},
-		"a prompt":            {"export PS0", ".envrc", "export PS0='$(tools/p)'\n"},
-		"a home":              {"export HOME", ".envrc", "export HOME=$PWD/dev\n"},
-		"tables of mise":      {"more than versions", "mise.toml", "[[env]]\n_.source = \"tools/e\"\n"},
-		"a tool of asdf":      {"more than versions", ".tool-versions", "nodejs path:./node\n"},
-		"versions":            {"", ".tool-versions", "nodejs 22.1.0\n"},
-		"an old name":         {"more than versions", ".rtx.toml", "[env]\nEDITOR = \"./ed\"\n"},
-		"one of many":         {"more than versions", "mise/conf.d/x.toml", "[env]\nEDITOR = \"./ed\"\n"},
-		"another name":        {"more than versions", ".config/mise/mise.local.toml", "[env]\nEDITOR = \"./ed\"\n"},
-		"options of a tool":   {"more than versions", "mise.toml", "[tools]\nnode = [\"22\", {version = \"20\", postinstall = \"./x\"}]\n"},
-		"no TOML":             {"more than versions", "mise.toml", "[tools\n"},
-		"below":               {"PATH_add bin", "deep/er/.envrc", "PATH_add bin\n"},
-		"mise below":          {"more than versions", "deep/er/.config/mise.toml", "[env]\n_.path = [\"./bin\"]\n"},
-		"plain below":         {"", "deep/er/.envrc", "export STAGE=dev\n"},
-		"a pipe":              {"not a regular file", ".envrc"},
+		"tools": {"", "mise.toml", "min_version = \"1\"\n[tools]\nnode = \"22\"\ngo = [\"1.26\", " +
+			"\"1.25\"]\n[env]\nSTAGE = \"dev\"\n[tasks.x]\nrun = \"sh x\"\n"},
+		"a path of mise": {"more than versions", "mise.toml", "[env]\n_.path = [\"./bin\"]\n"},
+		"an editor":      {"more than versions", ".mise.dev.toml", "[env]\nEDITOR = \"./ed\"\n"},
+		"a template": {"more than versions", "mise/config.toml",
+			"[env]\nA = \"{{ exec(command='sh x') }}\"\n"},
+		"a hook of mise":     {"more than versions", "mise.toml", "[hooks]\nenter = \"sh tools/e\"\n"},
+		"a tool in the tree": {"more than versions", "mise.toml", "[tools]\nnode = \"path:./node\"\n"},
+		"a prompt":           {"export PS0", ".envrc", "export PS0='$(tools/p)'\n"},
+		"a home":             {"export HOME", ".envrc", "export HOME=$PWD/dev\n"},
+		"tables of mise":     {"more than versions", "mise.toml", "[[env]]\n_.source = \"tools/e\"\n"},
+		"a tool of asdf":     {"more than versions", ".tool-versions", "nodejs path:./node\n"},
+		"versions":           {"", ".tool-versions", "nodejs 22.1.0\n"},
+		"an old name":        {"more than versions", ".rtx.toml", "[env]\nEDITOR = \"./ed\"\n"},
+		"one of many":        {"more than versions", "mise/conf.d/x.toml", "[env]\nEDITOR = \"./ed\"\n"},
+		"another name":       {"more than versions", ".config/mise/mise.local.toml", "[env]\nEDITOR = \"./ed\"\n"},
+		"options of a tool": {"more than versions", "mise.toml", "[tools]\nnode = [\"22\", {version = \"20\", " +
+			"postinstall = \"./x\"}]\n"},
+		"no TOML":     {"more than versions", "mise.toml", "[tools\n"},
+		"below":       {"PATH_add bin", "deep/er/.envrc", "PATH_add bin\n"},
+		"mise below":  {"more than versions", "deep/er/.config/mise.toml", "[env]\n_.path = [\"./bin\"]\n"},
+		"plain below": {"", "deep/er/.envrc", "export STAGE=dev\n"},
+		"a pipe":      {"not a regular file", ".envrc"},
 	} {
 		b, top := newTeam(t, nil), filepath.Join(realTemp(t), "a [b]")
 		put(t, top, "sub/main.go", "")
@@ -188,7 +195,8 @@ func TestU17_WhatRunsByEntering(t *testing.T) {
 func TestU17_FilesOfMise(t *testing.T) {
 	b, dir := newTeam(t, nil), realTemp(t)
 	b.config.Dir, b.config.Mode = dir, permit.ModeAcceptEdits
-	if written := b.writes(t, "mise.dev.toml", "sub/mise.dev.local.toml", "main.go"); !slices.Equal(written, []string{"main.go"}) {
+	if written := b.writes(t, "mise.dev.toml", "sub/mise.dev.local.toml", "main.go"); !slices.Equal(written,
+		[]string{"main.go"}) {
 		t.Errorf("written were %q", written)
 	}
 }

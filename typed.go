@@ -27,9 +27,9 @@ const (
 )
 
 // RunTyped runs a command that a person has written, where the session's commands run. Nobody is
-// asked about it, but what a rule or a hook denies does not run, the sandbox and the limits hold, and
-// secrets are masked. show gets what the command prints as it comes, in order; it may be nil. The
-// model is told the command and what it printed before its next answer. The error is an
+// asked about it, but what a rule or a hook denies does not run, the sandbox and the limits hold,
+// and secrets are masked. show gets what the command prints as it comes, in order; it may be nil.
+// The model is told the command and what it printed before its next answer. The error is an
 // [ErrRefused] if the command was not run; a command that fails is none. The end of the context
 // ends the command. The session has to be started.
 func (s *Setup) RunTyped(ctx context.Context, command string, show func(text string)) (*tool.Ran, error) {

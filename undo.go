@@ -68,7 +68,8 @@ func (s *Setup) Diff(ctx context.Context, maxBytes int) (*checkpoint.Diff, error
 // notRecorded returns the error for a session whose changes are not recorded.
 func notRecorded() error {
 	return fail(undo.ErrNothing,
-		"the changes of this session are not recorded: it is without checkpoints (--no-checkpoints), not kept (--no-journal) or read-only (--read-only)")
+		"the changes of this session are not recorded: it is without checkpoints (--no-checkpoints), not kept "+
+			"(--no-journal) or read-only (--read-only)")
 }
 
 // Undo takes changes of this session back, or an undo. The session is at rest until Undo returns.

@@ -40,7 +40,8 @@ func WithWebSearch(p profile.Profile) profile.Profile {
 		Description: "Searches the web. The vendor of the model runs it.",
 		Parameters:  json.RawMessage(`{"type":"object","properties":{"query":{"type":"string"}}}`)},
 		func(context.Context, *tool.Call, struct{ Query string }) (tool.Result, error) {
-			return tool.Result{}, errors.New("this model has no search of the web; go on without, or say what you would look up")
+			return tool.Result{}, errors.New("this model has no search of the web; go on without, or say what you " +
+				"would look up")
 		})
 	t.Access = func(string) (tool.Access, error) { return tool.Access{Effect: tool.ReadOnly}, nil }
 	p.Tools = append(slices.Clip(p.Tools), t)
@@ -63,8 +64,8 @@ func (s *Setup) openWebSearch(c *config) error {
 	return nil
 }
 
-// judgeWebSearch removes the search of the web unless the rules allow it. A rule that asks does not,
-// because the vendor runs the search and asks nobody.
+// judgeWebSearch removes the search of the web unless the rules allow it. A rule that asks does
+// not, because the vendor runs the search and asks nobody.
 func (s *Setup) judgeWebSearch(ctx context.Context, c *config) error {
 	if !c.WebSearch || s.isDenied(llm.HostedWebSearch) { // which withoutDenied takes out
 		return nil
@@ -95,7 +96,8 @@ func (s *Setup) searchless(c chosen) error {
 		return fmt.Errorf("no search of the web that %s runs for its models is known; there is one of %s", c.provider,
 			searchers())
 	case known && facts.WebSearch == 0:
-		return fmt.Errorf("the model %s of %s has no search of the web that works beside other tools", c.model, c.provider)
+		return fmt.Errorf("the model %s of %s has no search of the web that works beside other tools", c.model,
+			c.provider)
 	case c.provider == "openai" && c.effort == "minimal":
 		return fmt.Errorf("the model %s has no search of the web with the effort minimal", c.model)
 	}

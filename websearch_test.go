@@ -46,9 +46,9 @@ func offersSearch(r *fakellm.Request) bool { return slices.Contains(r.Tools, llm
 // onlyVendors matches what only a vendor can read of a request.
 var onlyVendors = regexp.MustCompile(`"(encrypted_content|encrypted_index|thoughtSignature|signature)":"[^"]+"`)
 
-// A search and what the answer cites are events, with the same numbers live and in the journal. What
-// the vendor encrypted is in the next request as it came, and after a resume, too; the search counts
-// and costs. Then another provider gets the answer without it.
+// A search and what the answer cites are events, with the same numbers live and in the journal.
+// What the vendor encrypted is in the next request as it came, and after a resume, too; the search
+// counts and costs. Then another provider gets the answer without it.
 func TestV7_SearchInASession(t *testing.T) {
 	for _, name := range []string{"anthropic", "openai", "gemini"} {
 		t.Run(name, func(t *testing.T) {
@@ -171,8 +171,8 @@ func TestV7_SearchIsRefused(t *testing.T) {
 	}{
 		"provider": {func(c *config) {
 			c.Getenv = variables("DEEPSEEK_API_KEY", "k", "DEEPSEEK_BASE_URL", b.url)
-		}, "no search of the web that deepseek runs for its models is known; there is one of anthropic, openai, gemini; " +
-			"leave the search out (--web-search)"},
+		}, "no search of the web that deepseek runs for its models is known; there is one of anthropic, openai, " +
+			"gemini; leave the search out (--web-search)"},
 		"router": {func(c *config) {
 			c.Getenv = variables("OPENROUTER_API_KEY", "k")
 			c.chosen.model = ptr("anthropic/claude-sonnet-4.5")
@@ -229,7 +229,8 @@ func TestV7_SearchAndRules(t *testing.T) {
 		"plan":           {func(c *config) { c.Mode = permit.ModePlan }, true, ""},
 		"read-only":      {func(c *config) { c.Mode = permit.ModeReadOnly }, true, ""},
 		"file denies":    {nil, false, "The model cannot search the web: a rule denies it: WebSearch"},
-		"file asks":      {nil, false, "a rule asks about it: WebSearch, and its vendor, who runs the search, asks nobody"},
+		"file asks": {nil, false, "a rule asks about it: WebSearch, and its vendor, who runs the search, " +
+			"asks nobody"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t, fakellm.Turn{Text: "a"})

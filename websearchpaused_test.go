@@ -30,7 +30,8 @@ func pendingTurn(t *testing.T, mixed bool) fakellm.Turn {
 // answer belongs to it from then on, also after a resume.
 func TestV7_PendingSearchGoesOn(t *testing.T) {
 	for _, mixed := range []bool{false, true} {
-		b := newBench(t, pendingTurn(t, mixed), fakellm.Turn{Text: "Here."}, fakellm.Turn{Text: "b"}, fakellm.Turn{Text: "c"})
+		b := newBench(t, pendingTurn(t, mixed), fakellm.Turn{Text: "Here."}, fakellm.Turn{Text: "b"},
+			fakellm.Turn{Text: "c"})
 		c := b.searching()
 		id, result := b.submit(c, "the task")
 		if result.Reason != agent.ReasonCompleted || !strings.HasSuffix(result.Text, "Here.") {
@@ -48,8 +49,8 @@ func TestV7_PendingSearchGoesOn(t *testing.T) {
 	}
 }
 
-// submitPending submits two tasks. While the model answers the first one, with a pending search, do is
-// called with the session, and each request from then on is without that search.
+// submitPending submits two tasks. While the model answers the first one, with a pending search, do
+// is called with the session, and each request from then on is without that search.
 func submitPending(t *testing.T, mixed bool, do func(*agent.Session) error) {
 	t.Helper()
 	b := newBench(t, pendingTurn(t, mixed), fakellm.Turn{Text: "Here."}, fakellm.Turn{Text: "b"})
@@ -111,7 +112,8 @@ func TestV7_PendingSearchAfterALimit(t *testing.T) {
 					continue
 				}
 				_, result := b.submit(c, text, func(o *agent.Options) { o.Policy.MaxTurns = 0 })
-				if last := b.lastRequest(); result.Reason != agent.ReasonCompleted || strings.Contains(last, "server_tool_use") {
+				if last := b.lastRequest(); result.Reason != agent.ReasonCompleted ||
+					strings.Contains(last, "server_tool_use") {
 					t.Errorf("mixed %v, on %v, %q: %s, %s", mixed, on, text, result.Reason, talk(last))
 				}
 			}
@@ -159,8 +161,8 @@ func (b *bench) replays(id string) {
 // talk returns the messages of a request.
 func talk(body string) string { return body[strings.Index(body, `"messages":`):] }
 
-// An attempt that breaks off after a search is billed for it, and the event of it is live and in the
-// journal.
+// An attempt that breaks off after a search is billed for it, and the event of it is live and in
+// the journal.
 func TestV7_SearchOfABrokenAttempt(t *testing.T) {
 	b := newBench(t)
 	b.server = fakellm.New(fakellm.Script(searchTurn()), fakellm.Options{

@@ -22,8 +22,8 @@ func (w *Window) of(provider, model string) int {
 	return w.Tokens
 }
 
-// chooseWindow applies the window that was set for the session's model. A resumed session keeps that
-// of its model if the catalog has none.
+// chooseWindow applies the window that was set for the session's model. A resumed session keeps
+// that of its model if the catalog has none.
 func (s *Setup) chooseWindow(c *config, was *agent.State) {
 	o := &s.Options
 	model := cmp.Or(o.Model, o.Profile.Model)

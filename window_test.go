@@ -17,7 +17,8 @@ func TestN8_WindowsBelongToTheirModels(t *testing.T) {
 	b := newTeam(t, map[string]string{".claude/commands/do.md": "---\nmodel: haiku\n---\nDo it."},
 		fakellm.Turn{Text: "one"}, fakellm.Turn{Text: "two"})
 	mine, other := "mine", "claude-sonnet-4-5"
-	b.config.Interactive, b.config.chosen.model, b.config.chosen.window = true, &mine, &Window{Tokens: 40_000, Model: mine}
+	b.config.Interactive, b.config.chosen.model, b.config.chosen.window = true, &mine,
+		&Window{Tokens: 40_000, Model: mine}
 	var windows []int
 	open := func(during func(setup *Setup, session *agent.Session)) {
 		t.Helper()

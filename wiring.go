@@ -233,7 +233,8 @@ func (s *Setup) openSession(ctx context.Context, c *config) (err error) {
 		}
 	case c.Fork != "" && c.Turn > 0 && c.Dir != "" && c.elsewhere():
 		s.warnings.add("checkpoints",
-			fmt.Sprintf("the files of turn %d are not written on another machine: the fork works with those that are in %s", c.Turn, c.Dir))
+			fmt.Sprintf("the files of turn %d are not written on another machine: the fork works with those that "+
+				"are in %s", c.Turn, c.Dir))
 	}
 	if c.was, err = s.openJournal(ctx, c); err != nil {
 		return err

@@ -85,6 +85,7 @@ func (s *Setup) placeText(is *sessions.Place) string {
 		to = "another machine, behind the command " + texts.Shown(shquote.Shown(is.Command...))
 	}
 	p := s.Machine.Platform()
-	return fmt.Sprintf("The session goes on on %s.\nWorking directory: %s\nPlatform: %s/%s, %s\nShell: %s\nFiles, programs and background commands of before are "+
-		"not here: look before you rely on them.", to, texts.Shown(is.Dir), p.OS, p.Arch, p.Version, p.Shell)
+	return fmt.Sprintf("The session goes on on %s.\nWorking directory: %s\nPlatform: %s/%s, %s\nShell: %s\nFiles, "+
+		"programs and background commands of before are not here: look before you rely on them.", to,
+		texts.Shown(is.Dir), p.OS, p.Arch, p.Version, p.Shell)
 }

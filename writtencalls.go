@@ -43,12 +43,12 @@ func (s *Setup) listenForWrittenCalls() {
 		case name == "":
 			return next(ctx, stop)
 		}
-		s.warnings.add("written_call", fmt.Sprintf("The model has written a call of %s as text, which runs nothing, and is asked "+
-			"to call it properly. If that happens again, let its server read the model's calls (vLLM: "+
+		s.warnings.add("written_call", fmt.Sprintf("The model has written a call of %s as text, which runs nothing, "+
+			"and is asked to call it properly. If that happens again, let its server read the model's calls (vLLM: "+
 			"--enable-auto-tool-choice --tool-call-parser, llama.cpp: --jinja), or choose a model that supports tools.",
 			texts.Shown(name)))
-		return fmt.Sprintf("Your answer has a call of the tool %s in its text. That ran nothing: the user sees it as text. "+
-			"Call the tool by the API's function calling, or answer without such a text.", name), nil
+		return fmt.Sprintf("Your answer has a call of the tool %s in its text. That ran nothing: the user sees it "+
+			"as text. Call the tool by the API's function calling, or answer without such a text.", name), nil
 	}
 }
 

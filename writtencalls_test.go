@@ -15,10 +15,13 @@ func TestX7_CallsWrittenAsText(t *testing.T) {
 		text string
 		is   bool
 	}{
-		"Qwen":         {"I look.\n<tool_call>\n{\"name\": \"shell\", \"arguments\": {\"command\": \"ls\", \"env\": {}}}\n</tool_call>", true},
-		"Qwen3 Coder":  {"<tool_call>\n<function=shell>\n<parameter=command>\nls\n</parameter>\n</function>\n</tool_call>", true},
-		"Llama":        {`{"name": "shell", "parameters": {"command": "ls"}}`, true},
-		"a fence":      {"Let me see.\n```json\n{\"name\": \"shell\", \"arguments\": {\"command\": \"ls\"}}\n```", true},
+		"Qwen": {"I look.\n<tool_call>\n{\"name\": \"shell\", \"arguments\": {\"command\": \"ls\", \"env\": " +
+			"{}}}\n</tool_call>", true},
+		"Qwen3 Coder": {"<tool_call>\n<function=shell>\n<parameter=command>\nls\n</parameter>\n</function>\n" +
+			"</tool_call>", true},
+		"Llama": {`{"name": "shell", "parameters": {"command": "ls"}}`, true},
+		"a fence": {"Let me see.\n```json\n{\"name\": \"shell\", \"arguments\": {\"command\": \"ls\"}}\n```",
+			true},
 		"no tool":      {"```json\n{\"name\": \"left-pad\", \"arguments\": {}}\n```", false},
 		"no arguments": {"```json\n{\"name\": \"shell\", \"version\": 1}\n```", false},
 		"prose":        {"The tool shell takes {\"command\": \"ls\"} and runs it.", false},
@@ -46,12 +49,14 @@ func TestX7_CallsWrittenAsText(t *testing.T) {
 			if got := len(b.server.Requests()); got != asked || len(warned) != asked-1 {
 				t.Errorf("%d requests, warnings %q", got, warned)
 			}
-			if c.is && (!strings.Contains(warned[0], "--jinja") || !strings.Contains(b.lastRequest(), "That ran nothing")) {
+			if c.is && (!strings.Contains(warned[0], "--jinja") ||
+				!strings.Contains(b.lastRequest(), "That ran nothing")) {
 				t.Errorf("warning %q, request %s", warned, b.lastRequest())
 			}
 		})
 	}
-	b := newBench(t, fakellm.Turn{Text: `{"name": "shell", "parameters": {"command": "ls"}}`}, fakellm.Turn{Text: "never"})
+	b := newBench(t, fakellm.Turn{Text: `{"name": "shell", "parameters": {"command": "ls"}}`},
+		fakellm.Turn{Text: "never"})
 	b.submit(b.config(), "go")
 	if got := len(b.server.Requests()); got != 1 {
 		t.Errorf("%d requests to a vendor", got)

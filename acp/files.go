@@ -326,7 +326,8 @@ func (f *editorFiles) write(ctx context.Context, name string, v sharedFile, data
 	}
 	if v.dirty() {
 		return &fs.PathError{Op: "write", Path: name,
-			Err: fmt.Errorf("the editor has unsaved changes in the file, which would be lost, and it was not written through the editor (%s). Ask the user to save it, and read it again", complaint(err))}
+			Err: fmt.Errorf("the editor has unsaved changes in the file, which would be lost, and it was not written "+
+				"through the editor (%s). Ask the user to save it, and read it again", complaint(err))}
 	}
 	return env.Replace(ctx, f.Environment, name, env.HashOf(v.disk), data, perm)
 }

@@ -13,8 +13,8 @@ import (
 const maxDepth = 64
 
 // rawOf returns JSON of models and tools in a form that every editor can read: without numbers and
-// characters that only some can. It returns nil for what is no JSON, too deep, longer than most bytes,
-// or has a number that is too large.
+// characters that only some can. It returns nil for what is no JSON, too deep, longer than most
+// bytes, or has a number that is too large.
 func rawOf(data json.RawMessage, most int) json.RawMessage {
 	var value any
 	if len(data) > most || json.Unmarshal(data, &value) != nil || deeper(value, maxDepth) {

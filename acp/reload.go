@@ -10,8 +10,8 @@ import (
 )
 
 // openAgain returns the work of a request to open a session that is open. The session stays, and
-// load shows its history again. If the editor wants other directories or MCP servers than before, or
-// the session has ended, as one does that was taken over, it is closed and opened with these.
+// load shows its history again. If the editor wants other directories or MCP servers than before,
+// or the session has ended, as one does that was taken over, it is closed and opened with these.
 func (s *server) openAgain(open *session, o Opening, load bool) work {
 	return func(ctx context.Context) (any, func(), error) {
 		var err error

@@ -47,5 +47,6 @@ func (f *editorFiles) unsaved(ctx context.Context, name string) {
 	// A session whose journal cannot take the note ends by itself.
 	_ = f.client.session.host.Agent.Note(ctx, noteUnsaved, data,
 		fmt.Sprintf("The user's editor has unsaved changes in %s. What you read and edit "+
-			"of it is the text in the editor. Commands and searches see the file on the disk, without these changes, until it is saved or you edit it.", texts.Shown(name)))
+			"of it is the text in the editor. Commands and searches see the file on the disk, without these changes, "+
+			"until it is saved or you edit it.", texts.Shown(name)))
 }

@@ -76,7 +76,8 @@ func TestN1_UpdatesWait(t *testing.T) {
 	}
 }
 
-// The arguments of a call reach every editor: none is too deep for it, or has what is half a character or a number that it cannot represent.
+// The arguments of a call reach every editor: none is too deep for it, or has what is half a
+// character or a number that it cannot represent.
 func TestN1_RawInput(t *testing.T) {
 	for args, want := range map[string]string{
 		`{"b":1,"a":[true,null,"ä"]}`: `{"b":1,"a":[true,null,"ä"]}`,
@@ -97,7 +98,8 @@ func TestN1_RawInput(t *testing.T) {
 	}
 }
 
-// Characters that look blank are escapes in what an editor shows of a question and of a call that a person decides about.
+// Characters that look blank are escapes in what an editor shows of a question and of a call that a
+// person decides about.
 func TestU20_BlanksInQuestions(t *testing.T) {
 	v := newView(&initializeParams{}, func(any) {})
 	u := v.asked(&Permission{Call: llm.ToolCall{ID: "c", Name: "shell", Args: "{}"},

@@ -44,7 +44,8 @@ func TestA18_TokenBudget(t *testing.T) {
 	if l := only[*agent.TurnLimit](h); len(l) != 1 || l[0].Limit != agent.ReasonBudgetTokens || l[0].Value != 10_000 {
 		t.Errorf("%+v", l)
 	}
-	if h.Status() != agent.StatusIdle || !strings.HasSuffix(h.kinds(), "TOOL_CALL_END WARNING TURN_LIMIT PROCESSING_END") {
+	if h.Status() != agent.StatusIdle || !strings.HasSuffix(h.kinds(),
+		"TOOL_CALL_END WARNING TURN_LIMIT PROCESSING_END") {
 		t.Errorf("%s, events %s", h.Status(), h.kinds())
 	}
 	asked := len(h.model.Requests())
@@ -56,7 +57,8 @@ func TestA18_TokenBudget(t *testing.T) {
 
 // A budget that does not have the next call says what that takes, also before the first one.
 func TestX4_ABudgetSaysWhatACallTakes(t *testing.T) {
-	h := open(t, setup{models: pricedModel(2_000), steps: []llmtest.Step{answerWithUsage(1, 1, llm.Text{Text: "never"})},
+	h := open(t, setup{models: pricedModel(2_000),
+		steps:   []llmtest.Step{answerWithUsage(1, 1, llm.Text{Text: "never"})},
 		options: agent.Options{Policy: agent.Policy{Budget: agent.Budget{USD: 0.001}}}})
 	h.submit(t, strings.Repeat("many words ", 400), agent.ReasonBudgetUSD)
 	warned := only[*agent.Warning](h)
@@ -66,7 +68,8 @@ func TestX4_ABudgetSaysWhatACallTakes(t *testing.T) {
 	var model string
 	var least, request, written int
 	var usd float64
-	if _, err := fmt.Sscanf(warned[0].Text, "The next call of %s needs at least %d tokens, or $%f: about %d for the request and %d for an answer.",
+	if _, err := fmt.Sscanf(warned[0].Text, "The next call of %s needs at least %d tokens, or $%f: about %d for the "+
+		"request and %d for an answer.",
 		&model, &least, &usd, &request, &written); err != nil {
 		t.Fatalf("%v: %s", err, warned[0].Text)
 	}

@@ -8,13 +8,14 @@ import (
 	"github.com/attractor-go/attractor/llm"
 )
 
-// A CacheLifetime says for how long the provider's prompt cache is asked to keep what a request adds
-// to it, where the provider offers a choice (Anthropic: five minutes, or an hour for more money).
+// A CacheLifetime says for how long the provider's prompt cache is asked to keep what a request
+// adds to it, where the provider offers a choice (Anthropic: five minutes, or an hour for more
+// money).
 type CacheLifetime string
 
-// The values of CacheLifetime. The first two ask for the hour only while what is added is less than a
-// third of what the cache has already: then the hour costs less than a fifth of writing all of that
-// anew.
+// The values of CacheLifetime. The first two ask for the hour only while what is added is less than
+// a third of what the cache has already: then the hour costs less than a fifth of writing all of
+// that anew.
 const (
 	CacheByPauses  CacheLifetime = ""       // the hour, once the session has paused for more than five minutes
 	CacheForPerson CacheLifetime = "person" // the hour: somebody is expected to think before the next input
@@ -22,8 +23,8 @@ const (
 	CacheLong      CacheLifetime = "1h"
 )
 
-// Cold tells that a request did not find in the provider's prompt cache what an earlier one had left
-// there.
+// Cold tells that a request did not find in the provider's prompt cache what an earlier one had
+// left there.
 type Cold struct {
 	Reason ColdReason `json:"reason"`
 	Tokens int        `json:"tokens"`             // that had to be read anew
@@ -75,7 +76,8 @@ type answered struct {
 
 // noteAnswer notes an answer, whose request was sent at a time.
 func (s *State) noteAnswer(r answerRecord, at time.Time) {
-	next := answered{usage: r.Usage, at: at, used: at.Add(-r.Latency), epoch: r.in(s), compacted: s.compacted, kept: shortCache,
+	next := answered{usage: r.Usage, at: at, used: at.Add(-r.Latency), epoch: r.in(s), compacted: s.compacted,
+		kept:   shortCache,
 		paused: s.answered.paused}
 	if sent := at.Add(-r.Latency); !s.answered.at.IsZero() && sent.Sub(s.answered.at) > shortCache {
 		next.paused = true

@@ -27,15 +27,16 @@ type day struct {
 	usage llm.Usage
 }
 
-// spendDay runs a day against a server whose cache forgets as Anthropic's does: ten rounds, of which
-// one has a command of eight minutes, a question that a person answers after twenty minutes, three
-// more rounds, a night, and three rounds of the resumed session.
+// spendDay runs a day against a server whose cache forgets as Anthropic's does: ten rounds, of
+// which one has a command of eight minutes, a question that a person answers after twenty minutes,
+// three more rounds, a night, and three rounds of the resumed session.
 func spendDay(t *testing.T, policy agent.Policy) (d day) {
 	synctest.Test(t, func(t *testing.T) {
 		var turns []fakellm.Turn
 		for _, rounds := range []int{10, 3, 3} {
 			for range rounds {
-				turns = append(turns, fakellm.Turn{Calls: []fakellm.Call{{ID: fmt.Sprintf("call_%d", len(turns)), Name: "work",
+				turns = append(turns, fakellm.Turn{Calls: []fakellm.Call{{ID: fmt.Sprintf("call_%d", len(turns)),
+					Name: "work",
 					Args: json.RawMessage(`{}`)}}})
 			}
 			turns = append(turns, fakellm.Turn{Text: "Is that right?"})
@@ -74,8 +75,8 @@ func spendDay(t *testing.T, policy agent.Policy) (d day) {
 	return d
 }
 
-// working returns a tool that takes twenty seconds, and the fifth time eight minutes. Its result has
-// a size.
+// working returns a tool that takes twenty seconds, and the fifth time eight minutes. Its result
+// has a size.
 func working(size int) tool.Tool {
 	calls := 0
 	return newTool("work", readOnly, func(context.Context, *tool.Call) (tool.Result, error) {
@@ -118,7 +119,8 @@ func TestV5_ADayByPolicy(t *testing.T) {
 		t.Errorf("with the cache kept $%v, cold %v; without $%v, cold %v", kept.usd, kept.cold, short.usd, short.cold)
 	}
 	if person.usd >= pauses.usd || pauses.usd >= short.usd {
-		t.Errorf("for a person $%v, by pauses $%v, five minutes $%v: want less in this order", person.usd, pauses.usd, short.usd)
+		t.Errorf("for a person $%v, by pauses $%v, five minutes $%v: want less in this order", person.usd, pauses.usd,
+			short.usd)
 	}
 	if !slices.Equal(short.cold, []agent.ColdReason{agent.ColdExpired, agent.ColdExpired, agent.ColdExpired}) ||
 		len(person.cold) != 1 {

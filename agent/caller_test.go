@@ -90,7 +90,8 @@ func TestJ14_RequestCaller(t *testing.T) {
 		if got := strings.Join(bill.calls, ", "); got != want {
 			t.Errorf("requests\n%s, want\n%s", got, want)
 		}
-		if got := fmt.Sprint(bill.tokens); got != "map[agent-1 turn:16 main compaction:32 main last_text:4 main turn:3]" {
+		if got := fmt.Sprint(bill.tokens); got != "map[agent-1 turn:16 main compaction:32 main last_text:4 "+
+			"main turn:3]" {
 			t.Errorf("the bill is %s", got)
 		}
 		if got := fmt.Sprint(bill.sessions); got != "map[agent-1:second main:first]" || h.ID() != "first" {

@@ -24,7 +24,8 @@ func (o *Options) check() error {
 	case o.Env == nil:
 		return errors.New("agent: Options.Env is missing")
 	case o.Request.Temperature != nil && (*o.Request.Temperature < 0 || math.IsNaN(*o.Request.Temperature)):
-		return fmt.Errorf("agent: Options.Request.Temperature is %v; it is a number from 0 on, or nil for the provider's default", *o.Request.Temperature)
+		return fmt.Errorf("agent: Options.Request.Temperature is %v; it is a number from 0 on, or nil for the "+
+			"provider's default", *o.Request.Temperature)
 	}
 	for name, raw := range map[string]json.RawMessage{"Request.ProviderOptions": o.Request.ProviderOptions,
 		"Profile.Options": o.Profile.Options} {
@@ -50,8 +51,8 @@ func (p *Policy) check(of string, provider func(name string) (llm.Provider, erro
 	case p.OnFailure != CloseOnFailure && p.OnFailure != StayOnFailure:
 		return fmt.Errorf("agent: %s.OnFailure is %q; it can be empty or %q", of, p.OnFailure, StayOnFailure)
 	case !slices.Contains([]CacheLifetime{CacheByPauses, CacheForPerson, CacheShort, CacheLong}, p.CacheLifetime):
-		return fmt.Errorf("agent: %s.CacheLifetime is %q; it can be empty, %q, %q or %q", of, p.CacheLifetime, CacheForPerson,
-			CacheShort, CacheLong)
+		return fmt.Errorf("agent: %s.CacheLifetime is %q; it can be empty, %q, %q or %q", of, p.CacheLifetime,
+			CacheForPerson, CacheShort, CacheLong)
 	case p.Compaction.Threshold < 0 || p.Compaction.Threshold > 1:
 		return fmt.Errorf("agent: %s.Compaction.Threshold is %v; it is a share of the window, from 0 to 1", of,
 			p.Compaction.Threshold)
@@ -113,8 +114,8 @@ func notNegative(of string, numbers map[string]float64) error {
 func (o *Options) checkNew() error {
 	p := &o.Profile
 	if p.Name+p.Provider+p.Prompt+o.System == "" && len(p.Tools)+len(o.Tools) == 0 {
-		return errors.New("agent: Options.Profile is empty: take one of the packages profile/anthropic, profile/openai and profile/gemini, or give it " +
-			"a Provider, a Prompt or Tools of your own")
+		return errors.New("agent: Options.Profile is empty: take one of the packages profile/anthropic, " +
+			"profile/openai and profile/gemini, or give it a Provider, a Prompt or Tools of your own")
 	}
 	if _, err := o.Client.Provider(cmp.Or(o.Provider, o.Profile.Provider)); err != nil {
 		return fmt.Errorf("agent: the provider of the session is Options.Provider, or else the profile's: %w", err)
@@ -134,7 +135,8 @@ func checkChoice(choice llm.ToolChoice, tools *tool.Registry) error {
 		return nil
 	}
 	if _, ok := tools.Get(choice.Name); !ok {
-		return fmt.Errorf("agent: Options.Request.ToolChoice names the tool %q, which the session does not have; it has %s", choice.Name,
+		return fmt.Errorf("agent: Options.Request.ToolChoice names the tool %q, which the session does not have; "+
+			"it has %s", choice.Name,
 			strings.Join(tools.Names(), ", "))
 	}
 	return nil

@@ -82,8 +82,8 @@ func (a *subagents) open(ctx context.Context, id, callID string, task tool.Agent
 	return c, nil
 }
 
-const childInstructions = "You work for another agent, which gave you one part of its task. Nobody can answer questions. Your last message is all that it " +
-	"gets from you: say what you did, what you found out, and what is left."
+const childInstructions = "You work for another agent, which gave you one part of its task. Nobody can answer " +
+	"questions. Your last message is all that it gets from you: say what you did, what you found out, and what is left."
 
 // newChild returns a child, with its journal open under the id of its session.
 func newChild(ctx context.Context, o Options) (*Session, error) {

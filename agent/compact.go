@@ -288,8 +288,8 @@ func (j *summaryJob) turn(summary string, outputs []outputMark) (text string, me
 	b.WriteString("The conversation up to here was replaced by this summary, because it had become too long.\n\n")
 	b.WriteString(conversation.Limited(strings.TrimSpace(summary), j.room/2))
 	if j.readable {
-		fmt.Fprintf(&b, "\n\nThe turns 1 to %d, as they were, can be read with read_output: give it turns (such as \"3-5\"), or a pattern to "+
-			"search all of them.", j.lastReplaced())
+		fmt.Fprintf(&b, "\n\nThe turns 1 to %d, as they were, can be read with read_output: give it turns (such as "+
+			"\"3-5\"), or a pattern to search all of them.", j.lastReplaced())
 	}
 	if j.dir != "" {
 		b.WriteString("\n\nWorking directory: " + sanitize.Line(j.dir))

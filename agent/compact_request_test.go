@@ -99,7 +99,8 @@ func TestA16_OnRequestWhileTheModelWorks(t *testing.T) {
 func TestA16_OnRequestBeforeTheEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var h *host
-		h = open(t, setup{options: agent.Options{Policy: agent.Policy{Compaction: agent.CompactionPolicy{KeepTurns: 1}}}, steps: []llmtest.Step{
+		h = open(t, setup{options: agent.Options{Policy: agent.Policy{
+			Compaction: agent.CompactionPolicy{KeepTurns: 1}}}, steps: []llmtest.Step{
 			llmtest.Func(func(context.Context, *llm.Request) llmtest.Step {
 				compactTwice(t, h)
 				return llmtest.Text("done")
@@ -130,7 +131,8 @@ func TestA16_OnRequestNothingToCompact(t *testing.T) {
 // A request for a compaction stands even if its caller stops waiting.
 func TestA16_OnRequestCallerGivesUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := open(t, setup{options: agent.Options{Policy: agent.Policy{Compaction: agent.CompactionPolicy{KeepTurns: 1}}},
+		h := open(t, setup{options: agent.Options{Policy: agent.Policy{
+			Compaction: agent.CompactionPolicy{KeepTurns: 1}}},
 			steps: []llmtest.Step{llmtest.Text("hello"), llmtest.Hang(), summaryAnswer, llmtest.Text("again")}})
 		h.submit(t, "hi", agent.ReasonCompleted)
 		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)

@@ -267,7 +267,8 @@ func TestA16_AboveTheThresholdForGood(t *testing.T) {
 					return llmtest.Text("done")
 				}
 				input := 2*size + 20*answered
-				return answerWithUsage(input, 1, llm.ToolCall{ID: fmt.Sprint(answered), Name: "print", Args: `{"path":"p"}`})
+				return answerWithUsage(input, 1, llm.ToolCall{ID: fmt.Sprint(answered), Name: "print",
+					Args: `{"path":"p"}`})
 			})
 			h := open(t, setup{models: window(size), tools: []tool.Tool{printTool(10)},
 				steps: slices.Repeat([]llmtest.Step{answer}, 70), options: agent.Options{Policy: agent.Policy{
@@ -348,7 +349,8 @@ func TestA16_FailedCompactionEndsNoSession(t *testing.T) {
 func TestA16_OffByDefault(t *testing.T) {
 	for name, s := range map[string]setup{
 		"not configured": {models: window(size)},
-		"unknown window": {options: agent.Options{Policy: agent.Policy{Compaction: agent.CompactionPolicy{Threshold: 0.85}}}},
+		"unknown window": {options: agent.Options{Policy: agent.Policy{
+			Compaction: agent.CompactionPolicy{Threshold: 0.85}}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s.tools, s.steps = []tool.Tool{printTool(8_000)}, worker(6, llmtest.Text("done"), summaryAnswer)

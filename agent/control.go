@@ -277,7 +277,8 @@ func (s *Session) settled(key string) *Result {
 	defer s.mu.Unlock()
 	open, last, ended := s.state.Input, s.state.Last, s.state.keys[key]
 	switch {
-	case ended == nil, open != nil && open.Key == key: // a message without an input of its own belongs to the current one
+	// a message without an input of its own belongs to the current one
+	case ended == nil, open != nil && open.Key == key:
 		return nil
 	case last.Key != key || open != nil:
 		return ended

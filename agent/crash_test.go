@@ -276,7 +276,8 @@ func (p *process) work() {
 	}
 	var err error
 	switch {
-	case s.Input != nil, s.Last != nil && s.Queued(agent.LaneFollowUps) != nil: // also if a process stopped between the two tasks
+	// also if a process stopped between the two tasks
+	case s.Input != nil, s.Last != nil && s.Queued(agent.LaneFollowUps) != nil:
 		_, err = p.Continue(ctx)
 	case s.Last == nil:
 		_, err = p.Submit(ctx, firstTask)

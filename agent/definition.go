@@ -113,7 +113,8 @@ func inside(work, dir string) error {
 		!path.IsAbs(clean) && !filepath.IsAbs(clean) && clean != ".." && !strings.HasPrefix(clean, "../") {
 		return nil
 	}
-	return fmt.Errorf("the working_dir %q is not in the agent's own directory; give one relative to that, or leave it out", dir)
+	return fmt.Errorf("the working_dir %q is not in the agent's own directory; give one relative to that, or "+
+		"leave it out", dir)
 }
 
 // place sets the directory in which a subagent works.
@@ -184,7 +185,8 @@ func chosenTools(tools []tool.Tool, names []string) ([]tool.Tool, error) {
 	for _, name := range names {
 		at := slices.IndexFunc(tools, func(t tool.Tool) bool { return t.Name == name })
 		if at < 0 {
-			return nil, fmt.Errorf("the agent is to have the tool %q, which is not there; do that part without this agent", name)
+			return nil, fmt.Errorf("the agent is to have the tool %q, which is not there; do that part without "+
+				"this agent", name)
 		}
 		chosen = append(chosen, tools[at])
 	}
@@ -206,7 +208,8 @@ func (o *Options) ask(def *AgentDefinition, task *tool.AgentTask, parent *State)
 	}
 	if provider != "" && provider != chosen {
 		if o.Provider = provider; model == "" {
-			return errors.New("the agent has another provider and no model; tell the user that its definition lacks one")
+			return errors.New("the agent has another provider and no model; tell the user that its definition " +
+				"lacks one")
 		}
 	}
 	if o.Provider != parent.Header.Provider { // whose options they are

@@ -88,8 +88,8 @@ func (l *eventLog) streamedOf(key streamKey) *streamed {
 	return r
 }
 
-// endStreamed ends the runs that a fact ends. A joined delta that is kept takes the place of its last
-// piece, which may stand before other facts.
+// endStreamed ends the runs that a fact ends. A joined delta that is kept takes the place of its
+// last piece, which may stand before other facts.
 func (l *eventLog) endStreamed(fact Event, agents string, keep bool) {
 	l.open = slices.DeleteFunc(l.open, func(r *streamed) bool {
 		if !ends(fact, agents, r.key) {

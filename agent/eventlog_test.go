@@ -61,13 +61,15 @@ func TestB_CursorJoinsDeltas(t *testing.T) {
 	p.text(1)
 	p.stream.emit(&Warning{})
 	p.text(1)
-	expect(late, "1 STEP_START\n3 THINKING_DELTA \"1é\\n2é\\n\"\n4 ASSISTANT_TEXT_START\n6 WARNING\n7 ASSISTANT_TEXT_DELTA \"3é\\n4é\\n\"\n")
+	expect(late, "1 STEP_START\n3 THINKING_DELTA \"1é\\n2é\\n\"\n4 ASSISTANT_TEXT_START\n6 WARNING\n7 "+
+		"ASSISTANT_TEXT_DELTA \"3é\\n4é\\n\"\n")
 	p.text(1)
 	p.text(1)
 	p.answer()
 	rest := "10 ASSISTANT_TEXT_END\n11 STEP_END\n"
 	expect(late, "9 ASSISTANT_TEXT_DELTA \"5é\\n6é\\n\"\n"+rest)
-	expect(early, "3 THINKING_DELTA \"2é\\n\"\n4 ASSISTANT_TEXT_START\n6 WARNING\n9 ASSISTANT_TEXT_DELTA \"3é\\n4é\\n5é\\n6é\\n\"\n"+rest)
+	expect(early, "3 THINKING_DELTA \"2é\\n\"\n4 ASSISTANT_TEXT_START\n6 WARNING\n9 ASSISTANT_TEXT_DELTA "+
+		"\"3é\\n4é\\n5é\\n6é\\n\"\n"+rest)
 	p.think(1)
 	expect(early, "12 STEP_START\n13 THINKING_DELTA \"7é\\n\"\n")
 }

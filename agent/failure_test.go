@@ -58,7 +58,8 @@ func TestI16_StayAfterAFailedCall(t *testing.T) {
 				}
 				result, err := h.Continue(context.Background())
 				if err != nil || result.Text != "two" ||
-					h.turns() != "user:user assistant:model tool_results:tools assistant:model user:user assistant:model" {
+					h.turns() != "user:user assistant:model tool_results:tools assistant:model user:user "+
+						"assistant:model" {
 					t.Errorf("%+v, %v, %s", result, err, h.turns())
 				}
 				requests := h.model.Requests()

@@ -117,7 +117,8 @@ func TestJ13_AllFailed(t *testing.T) {
 		[]llmtest.Step{fails(llm.ErrQuota)})
 	result, err := b.Submit(context.Background(), "go")
 	var all *agent.ModelsFailed
-	const want = "every model failed: test/model-1: no luck (overloaded); two/model-2: no luck (authentication); three/model-3: no luck (quota)"
+	const want = "every model failed: test/model-1: no luck (overloaded); two/model-2: no luck (authentication); " +
+		"three/model-3: no luck (quota)"
 	if !errors.As(err, &all) || len(all.Failures) != 3 || err.Error() != want || result.Reason != agent.ReasonFailed {
 		t.Fatalf("%+v, %v", result, err)
 	}

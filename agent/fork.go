@@ -17,16 +17,17 @@ import (
 var ErrNoTurn = errors.New("agent: there is no turn")
 
 // Fork creates the session to from the turns of the session from up to turn, in the same store, and
-// opens its journal for Resume. It is listed with dir, in which it is to work; empty means the one in
-// which the other session worked then. Turns are numbered as in [Turn].Number; 0 means all. If there is no
-// such turn, the error wraps [ErrNoTurn]. The other session is only read, and may be running.
+// opens its journal for Resume. It is listed with dir, in which it is to work; empty means the one
+// in which the other session worked then. Turns are numbered as in [Turn].Number; 0 means all. If
+// there is no such turn, the error wraps [ErrNoTurn]. The other session is only read, and may be
+// running.
 //
-// A fork in the middle of an input goes on with it by Continue, or with another task by Submit. Behind
-// an answer with calls it has the results that they got in the other session, as far as there are
-// any, and the model is told that nothing of them was run in the fork. Calls that were running there
-// get results that say so. Those that had not begun there are run by Continue, and with another task
-// get results that say that they were not run. Steering and follow-ups that waited there are not in
-// the fork.
+// A fork in the middle of an input goes on with it by Continue, or with another task by Submit.
+// Behind an answer with calls it has the results that they got in the other session, as far as
+// there are any, and the model is told that nothing of them was run in the fork. Calls that were
+// running there get results that say so. Those that had not begun there are run by Continue, and
+// with another task get results that say that they were not run. Steering and follow-ups that
+// waited there are not in the fork.
 func Fork(ctx context.Context, store journal.Store, from string, turn int, to, dir string) (journal.Log, error) {
 	source, err := store.Read(ctx, from)
 	if err != nil {
@@ -51,8 +52,8 @@ type forkPoint struct {
 	waiting map[int64]bool
 }
 
-// forkPointOf returns the last record before the next turn, or the journal's last record for turn 0.
-// Behind an answer with calls it is the record of the last of their results.
+// forkPointOf returns the last record before the next turn, or the journal's last record for turn
+// 0. Behind an answer with calls it is the record of the last of their results.
 func forkPointOf(ctx context.Context, from Records, turn int) (p forkPoint, err error) {
 	state := new(State)
 	var newest int64          // the record of the newest turn
@@ -65,7 +66,8 @@ func forkPointOf(ctx context.Context, from Records, turn int) (p forkPoint, err 
 		if turn > 0 && state.turnCount > turn {
 			switch line.Kind {
 			case historyRecord{}.kind():
-				return p, fmt.Errorf("%w %d to fork behind: it is one of the %d that the session began with; fork behind turn %d or a later one",
+				return p, fmt.Errorf("%w %d to fork behind: it is one of the %d that the session began with; fork "+
+					"behind turn %d or a later one",
 					ErrNoTurn, turn, state.turnCount, state.turnCount)
 			case resultRecord{}.kind():
 				if open {
@@ -99,8 +101,8 @@ func forkPointOf(ctx context.Context, from Records, turn int) (p forkPoint, err 
 	return p, nil
 }
 
-// waiting returns the records of steering and follow-ups in the queue, nil if there are none. queued
-// has the records by the ids of their entries.
+// waiting returns the records of steering and follow-ups in the queue, nil if there are none.
+// queued has the records by the ids of their entries.
 func (s *State) waiting(queued map[int]int64) (records map[int64]bool) {
 	for _, q := range s.Queue {
 		if q.Lane == LaneSteering || q.Lane == LaneFollowUps {
@@ -148,12 +150,13 @@ func (p forkPoint) forked(r *journal.Record, id string) error {
 
 // What the model is told of calls that were made in the session from which this one was forked.
 const (
-	ranElsewhere = "[This session was forked from another one, in which this call was made. Nothing of it was run here, and what it " +
-		"changed there may be missing here. Its result there:]\n"
-	unknownElsewhere = "Error: this session was forked from another one, in which this call had begun and had no result yet. Nothing of it " +
-		"was run here, and its outcome there is not known: it may have had no effect, some, or all. Look at the current state before you go on."
-	notRunElsewhere = "Error: the call was not run: this session was forked from another one, in which it had no result yet, and was then " +
-		"given another task."
+	ranElsewhere = "[This session was forked from another one, in which this call was made. Nothing of it was run " +
+		"here, and what it changed there may be missing here. Its result there:]\n"
+	unknownElsewhere = "Error: this session was forked from another one, in which this call had begun and had no " +
+		"result yet. Nothing of it was run here, and its outcome there is not known: it may have had no effect, " +
+		"some, or all. Look at the current state before you go on."
+	notRunElsewhere = "Error: the call was not run: this session was forked from another one, in which it had no " +
+		"result yet, and was then given another task."
 )
 
 // saysWhere returns the content of a result with what the model is told of it in a fork.

@@ -59,8 +59,8 @@ func TestJ8_ForkInOneCall(t *testing.T) {
 	}
 }
 
-// elsewhere is a session of a store that is in the middle of a round: the call a has its result, b is
-// running, and c has not begun. The round ends with end.
+// elsewhere is a session of a store that is in the middle of a round: the call a has its result, b
+// is running, and c has not begun. The round ends with end.
 func elsewhere(t *testing.T, store journal.Store) (end func()) {
 	t.Helper()
 	log, err := store.Create(t.Context(), "source")
@@ -76,7 +76,8 @@ func elsewhere(t *testing.T, store journal.Store) (end func()) {
 		return tool.Text(c.ID + " ran"), nil
 	})
 	h := open(t, setup{tools: []tool.Tool{work}, serial: true, options: agent.Options{ID: "source", Journal: log},
-		steps: []llmtest.Step{llmtest.Calls(named("a", "work", ""), named("b", "work", ""), named("c", "work", "")), llmtest.Text("done")}})
+		steps: []llmtest.Step{llmtest.Calls(named("a", "work", ""), named("b", "work", ""), named("c", "work", "")),
+			llmtest.Text("done")}})
 	ended := make(chan error)
 	go func() {
 		_, err := h.Submit(t.Context(), "go")
@@ -135,7 +136,8 @@ func TestX8_ForkBehindCalls(t *testing.T) {
 		for _, id := range []string{"a", "b", "c"} {
 			text := told[id].Content.Text()
 			if !strings.HasSuffix(text, id+" ran") || told[id].IsError ||
-				strings.Contains(text, "forked from another one, in which this call was made. Nothing of it was run here") != note {
+				strings.Contains(text, "forked from another one, in which this call was made. Nothing of it was "+
+					"run here") != note {
 				t.Errorf("behind turn %d the model is told of %s: %q", turn, id, text)
 			}
 		}
@@ -169,8 +171,10 @@ func TestX8_ForkBehindCalls(t *testing.T) {
 // A fork while calls run says of each what is true: which result it had, that it was running there,
 // or that it was not run. What had not begun is run by a fork that goes on.
 func TestX8_ForkWhileCallsRun(t *testing.T) {
-	const unknown, notRun = "in which this call had begun and had no result yet. Nothing of it was run here", "the call was not run: this session was forked from another one"
-	for name, c := range map[string]struct{ text, last, ran string }{"another task": {"another way", notRun, ""}, "goes on": {"", "c ran in the fork", "c"}} {
+	const unknown, notRun = "in which this call had begun and had no result yet. Nothing of it was run here",
+		"the call was not run: this session was forked from another one"
+	for name, c := range map[string]struct{ text, last, ran string }{"another task": {"another way", notRun, ""},
+		"goes on": {"", "c ran in the fork", "c"}} {
 		store := journal.NewDir(t.TempDir())
 		end := elsewhere(t, store)
 		fork, err := agent.Fork(t.Context(), store, "source", 0, "fork", "")
@@ -179,10 +183,12 @@ func TestX8_ForkWhileCallsRun(t *testing.T) {
 		}
 		told, ran := asFork(t, fork, c.text)
 		end()
-		for id, want := range map[string]string{"a": "Nothing of it was run here, and what it changed there may be missing here. Its result there:]\na ran",
+		for id, want := range map[string]string{"a": "Nothing of it was run here, and what it changed there may be " +
+			"missing here. Its result there:]\na ran",
 			"b": unknown, "c": c.last} {
 			text := told[id].Content.Text()
-			if !strings.Contains(text, want) || strings.Contains(text, "interrupted") || strings.Contains(text, "the session stopped") {
+			if !strings.Contains(text, want) || strings.Contains(text, "interrupted") ||
+				strings.Contains(text, "the session stopped") {
 				t.Errorf("%s: the model is told of %s: %q", name, id, text)
 			}
 		}
@@ -225,7 +231,8 @@ func TestX8_ForkKilledInItsCall(t *testing.T) {
 		t.Fatal(err)
 	}
 	told, ran := asFork(t, killed, "")
-	if text := told["c"].Content.Text(); !strings.Contains(text, "its outcome is unknown") || strings.Contains(text, "was run here") || ran != "" {
+	if text := told["c"].Content.Text(); !strings.Contains(text, "its outcome is unknown") ||
+		strings.Contains(text, "was run here") || ran != "" {
 		t.Errorf("%q ran, and the model is told of c: %q", ran, text)
 	}
 }
@@ -257,7 +264,8 @@ func TestX8_ForkHasNoQueue(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		f := open(t, setup{options: agent.Options{Journal: log}, steps: []llmtest.Step{llmtest.Text("more"), llmtest.Text("wrong")}})
+		f := open(t, setup{options: agent.Options{Journal: log},
+			steps: []llmtest.Step{llmtest.Text("more"), llmtest.Text("wrong")}})
 		f.submit(t, "instead", agent.ReasonCompleted)
 		for {
 			step, err := f.Advance(ctx)

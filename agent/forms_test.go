@@ -184,9 +184,11 @@ func TestJ6_AnsweredLater(t *testing.T) {
 	}{
 		"declined": {tool.Answer{Action: tool.ActionDecline, Text: "too private"},
 			agent.UserInput{Action: tool.ActionDecline, Text: "too private"},
-			"The user declined to answer this question. Do not ask it again: go on without the answer, and say what you assumed instead. The user said: too private"},
+			"The user declined to answer this question. Do not ask it again: go on without the answer, and say what " +
+				"you assumed instead. The user said: too private"},
 		"canceled": {tool.Answer{Action: tool.ActionCancel}, agent.UserInput{Action: tool.ActionCancel},
-			"The user closed this question without answering it. Go on without the answer if you can; ask again only if there is no other way."},
+			"The user closed this question without answering it. Go on without the answer if you can; ask again only " +
+				"if there is no other way."},
 		"filled": {content(`{"age": 41}`), agent.UserInput{Text: `{"age":41}`}, `{"age":41}`},
 	} {
 		t.Run(name, func(t *testing.T) {

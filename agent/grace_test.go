@@ -33,12 +33,13 @@ func TestJ9_WaitFollowsTheEnvironmentsGrace(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var cleaned atomic.Bool
-				e := &envtest.Memory{Grace: 6 * time.Second, Commands: func(ctx context.Context, _ env.Command) env.Exit {
-					<-ctx.Done()
-					time.Sleep(c.cleanup)
-					cleaned.Store(true)
-					return env.Exit{}
-				}}
+				e := &envtest.Memory{Grace: 6 * time.Second,
+					Commands: func(ctx context.Context, _ env.Command) env.Exit {
+						<-ctx.Done()
+						time.Sleep(c.cleanup)
+						cleaned.Store(true)
+						return env.Exit{}
+					}}
 				model := llmtest.NewProvider("test",
 					llmtest.Calls(llmtest.Call("shell", `{"command":"serve","timeout_ms":600000}`)))
 				s, err := agent.New(context.Background(), agent.Options{

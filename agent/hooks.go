@@ -42,8 +42,8 @@ type Hooks struct {
 	BeforeStop func(ctx context.Context, stop Stop) (prompt string, err error)
 	// BeforeCompact is asked before a summary replaces the beginning of the history. What it
 	// returns is added to the instructions of the model that writes the summary. An error prevents
-	// the compaction with the WARNING compaction_failed; it is tried again when the history has grown.
-	// BeforeCompact is asked about subagents too.
+	// the compaction with the WARNING compaction_failed; it is tried again when the history has
+	// grown. BeforeCompact is asked about subagents too.
 	BeforeCompact func(ctx context.Context, about Compacting) (keep string, err error)
 }
 
@@ -147,7 +147,8 @@ func (s *Session) admit(ctx context.Context, m *sending, about Message) error {
 	case err != nil:
 		return fmt.Errorf("agent: the message was refused: %w", err)
 	case len(told.Context) > maxHookText:
-		return fmt.Errorf("agent: the context that BeforeInput returned has %d bytes; it can have %d: put the rest into a file and name that",
+		return fmt.Errorf("agent: the context that BeforeInput returned has %d bytes; it can have %d: put the rest "+
+			"into a file and name that",
 			len(told.Context), maxHookText)
 	}
 	was := m.blank()

@@ -54,7 +54,8 @@ func TestJ14_BeforeCompact(t *testing.T) {
 }
 
 // An error of BeforeCompact prevents the compaction: no summary is requested, the history stays,
-// and the next answer, as it makes the history longer, leads to the next try. Instructions without a limit do the same.
+// and the next answer, as it makes the history longer, leads to the next try. Instructions without
+// a limit do the same.
 func TestJ14_BeforeCompactPrevents(t *testing.T) {
 	for name, c := range map[string]struct {
 		keep string
@@ -82,7 +83,8 @@ func TestJ14_BeforeCompactPrevents(t *testing.T) {
 					failed = append(failed, w.Text)
 				}
 			}
-			if !slices.Equal(failed, slices.Repeat([]string{"The conversation was not compacted: " + c.want}, 2)) || asked != 3 || len(only[*agent.Compaction](h)) != 1 {
+			if !slices.Equal(failed, slices.Repeat([]string{"The conversation was not compacted: " + c.want}, 2)) ||
+				asked != 3 || len(only[*agent.Compaction](h)) != 1 {
 				t.Errorf("asked %d times, failures %q", asked, failed)
 			}
 			kinds, summaries := h.kinds(), 0

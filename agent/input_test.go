@@ -76,7 +76,8 @@ func TestJ14_BeforeInputRefuses(t *testing.T) {
 		t.Errorf("after answers that were refused it is %s", h.Status())
 	}
 	h.submit(t, "that one", agent.ReasonCompleted)
-	if want := "user:user assistant:model tool_results:tools steering:steer assistant:model tool_results:tools assistant:model"; h.turns() != want {
+	if want := "user:user assistant:model tool_results:tools steering:steer assistant:model tool_results:tools " +
+		"assistant:model"; h.turns() != want {
 		t.Errorf("turns %s, want %s", h.turns(), want)
 	}
 	for _, r := range all(t, log) {

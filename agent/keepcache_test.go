@@ -133,7 +133,8 @@ func (w *waiting) run(t *testing.T, reason agent.Reason) {
 
 // renewals returns the requests that asked for one token.
 func (w *waiting) renewals() []*fakellm.Request {
-	return slices.DeleteFunc(slices.Clone(w.server.Requests()), func(r *fakellm.Request) bool { return r.MaxTokens != 1 })
+	return slices.DeleteFunc(slices.Clone(w.server.Requests()),
+		func(r *fakellm.Request) bool { return r.MaxTokens != 1 })
 }
 
 // records counts the records of renewals.
@@ -171,8 +172,9 @@ func TestV5_KeepCache(t *testing.T) {
 						t.Errorf("a renewal differs from the first request in more than max_tokens")
 					}
 				}
-				if diff := cmp.Diff(first.Messages, last.Messages[:len(first.Messages)]); diff != "" || len(last.Messages) !=
-					len(first.Messages)+2 {
+				if diff := cmp.Diff(first.Messages, last.Messages[:len(first.Messages)]); diff != "" ||
+					len(last.Messages) !=
+						len(first.Messages)+2 {
 					t.Errorf("the conversation has changed: %s", diff)
 				}
 				for _, end := range only[*agent.StepEnd](w.host) {
@@ -223,7 +225,8 @@ func TestV5_KeepCacheCostsLessThanACold(t *testing.T) {
 	for _, lifetime := range []agent.CacheLifetime{agent.CacheShort, agent.CacheLong} {
 		t.Run(string(lifetime), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				w := &waiting{call: "work", wait: 48 * time.Hour, policy: agent.Policy{KeepCache: true, CacheLifetime: lifetime}}
+				w := &waiting{call: "work", wait: 48 * time.Hour,
+					policy: agent.Policy{KeepCache: true, CacheLifetime: lifetime}}
 				w.run(t, agent.ReasonCompleted)
 				facts, _ := catalog.New().Get("anthropic", "claude-sonnet-5-5")
 				prefix, usd := llm.Usage{}, 0.0

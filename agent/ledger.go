@@ -52,7 +52,8 @@ type Claim struct {
 	// the prices are not known.
 	InputUSD  float64 `json:"input_usd,omitempty"`
 	OutputUSD float64 `json:"output_usd,omitempty"`
-	// SearchesUSD is the price of the most searches of the web that the vendor may run, in US dollars.
+	// SearchesUSD is the price of the most searches of the web that the vendor may run, in US
+	// dollars.
 	SearchesUSD float64 `json:"searches_usd,omitempty"`
 }
 
@@ -82,15 +83,16 @@ func (e *OverBudget) Error() string {
 	return fmt.Sprintf("agent: the budget does not have it (%s of %v)", e.Limit, e.Value)
 }
 
-// least says what an attempt with this claim takes at the least, for a person whose budget has less.
+// least says what an attempt with this claim takes at the least, for a person whose budget has
+// less.
 func (c Claim) least() string {
 	c.Output = c.Least
 	usd := ""
 	if c.USD() > 0 {
 		usd = fmt.Sprintf(", or $%.4f", c.USD())
 	}
-	return fmt.Sprintf("The next call of %s needs at least %d tokens%s: about %d for the request and %d for an answer. "+
-		"The budget has less left.", c.Model, c.Tokens(), usd, c.Input, c.Output)
+	return fmt.Sprintf("The next call of %s needs at least %d tokens%s: about %d for the request and %d for an "+
+		"answer. The budget has less left.", c.Model, c.Tokens(), usd, c.Input, c.Output)
 }
 
 // NewLedger returns a ledger in memory, for sessions of one process that share a budget. It ignores
@@ -306,8 +308,8 @@ type UnpricedError struct{ Provider, Model string }
 
 // Error implements error.
 func (e *UnpricedError) Error() string {
-	return fmt.Sprintf("agent: the budget is in US dollars, which cannot be counted, because the prices are not known of the model %q of %s: "+
-		"give a budget of tokens, too, or the prices", e.Model, e.Provider)
+	return fmt.Sprintf("agent: the budget is in US dollars, which cannot be counted, because the prices are not "+
+		"known of the model %q of %s: give a budget of tokens, too, or the prices", e.Model, e.Provider)
 }
 
 // checkBudget returns an error for a budget that cannot be kept, because nobody knows what the

@@ -87,8 +87,8 @@ type Opening struct {
 }
 
 // ReadOpening reads the records of a session, such as those of [journal.Dir.Begin], up to the first
-// input. A record's data need be valid only until the next one is yielded. With an error ReadOpening
-// returns what it has read until then.
+// input. A record's data need be valid only until the next one is yielded. With an error
+// ReadOpening returns what it has read until then.
 func ReadOpening(records iter.Seq2[journal.Record, error]) (o Opening, err error) {
 	begun := false
 	for line, err := range records {
@@ -137,6 +137,7 @@ func (o *Opening) read(line journal.Record) (done bool, err error) {
 }
 
 func (o *Opening) set(h *Header, created time.Time) {
-	*o = Opening{ID: h.ID, Parent: h.Parent, ForkOf: h.ForkOf, Dir: cmp.Or(h.ForkDir, h.Dir), Profile: h.Profile, Provider: h.Provider,
-		Model: h.Model, Effort: h.Effort, Created: created}
+	*o = Opening{ID: h.ID, Parent: h.Parent, ForkOf: h.ForkOf, Dir: cmp.Or(h.ForkDir, h.Dir), Profile: h.Profile,
+		Provider: h.Provider,
+		Model:    h.Model, Effort: h.Effort, Created: created}
 }

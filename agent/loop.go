@@ -23,8 +23,8 @@ func (s *Session) loop(ctx context.Context) error {
 }
 
 // step decides what to do and does it, except for waiting. It commits the outcome to the journal,
-// so that the next step depends on nothing else. Submit, Advance and a compaction of an idle session
-// are made of it.
+// so that the next step depends on nothing else. Submit, Advance and a compaction of an idle
+// session are made of it.
 func (s *Session) step(ctx context.Context) (Step, error) {
 	step, err := s.decide(ctx)
 	for isFull(err) { // there is no room for the step, so the input ends in order

@@ -85,8 +85,9 @@ func (l *Loop) warning() string {
 	if l.Period > 1 {
 		what = fmt.Sprintf("The last %d tool calls, in this order, have", l.Period)
 	}
-	return fmt.Sprintf("%s been made %d times in a row with the same arguments. Repeating it will not change the outcome. Stop and think "+
-		"about why it does not lead further, then try something different, or say what is in the way.", what, l.Repeats)
+	return fmt.Sprintf("%s been made %d times in a row with the same arguments. Repeating it will not change the "+
+		"outcome. Stop and think about why it does not lead further, then try something different, or say what is in "+
+		"the way.", what, l.Repeats)
 }
 
 func markOf(name, args string) callMark {

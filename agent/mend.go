@@ -210,7 +210,8 @@ func (s *State) foldMend(r mendRecord) {
 		now.Tools[tool] = true
 	}
 	if len(r.Tools) > 0 {
-		s.addContext("The model's provider has rejected the definitions of these tools, so they are left out and cannot be called: "+
+		s.addContext("The model's provider has rejected the definitions of these tools, so they are left out and "+
+			"cannot be called: "+
 			strings.Join(r.Tools, ", "), "")
 	}
 	s.mended = with(s.mended, name, now)
@@ -278,10 +279,12 @@ const mostQuoted = 500
 // warning returns the event of the record.
 func (r *mendRecord) warning() *Warning {
 	said := conversation.Limited(r.Text, mostQuoted)
-	text := fmt.Sprintf("%s has rejected the conversation: %q. Requests to %s leave out from now on: %s. The session keeps it.",
+	text := fmt.Sprintf("%s has rejected the conversation: %q. Requests to %s leave out from now on: %s. The session "+
+		"keeps it.",
 		r.Provider, said, r.Model, strings.Join(r.What, "; "))
 	if r.Quirk != "" {
-		text = fmt.Sprintf("%s has rejected the form of the request: %q. Requests to %s have the form that it wants from now on.",
+		text = fmt.Sprintf("%s has rejected the form of the request: %q. Requests to %s have the form that it wants "+
+			"from now on.",
 			r.Provider, said, r.Model)
 	}
 	return &Warning{Code: "rejection_mended", Text: text}

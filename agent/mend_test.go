@@ -189,7 +189,8 @@ func TestU1_PicturesThatLookLikeOtherErrors(t *testing.T) {
 			return "image input is not supported - hint: if this is unexpected, you may need to provide the mmproj"
 		}},
 		"Ollama": {provider: "openai-compatible", status: 500, code: "api_error", say: func(string) string {
-			return "Failed to create new sequence: failed to process inputs: this model is missing data required for image input"
+			return "Failed to create new sequence: failed to process inputs: this model is missing data required for " +
+				"image input"
 		}},
 		"OpenRouter": {provider: "openai-compatible", status: 404, say: func(string) string {
 			return "No endpoints found that support image input"

@@ -215,9 +215,10 @@ func TestI12_ReplacedTurnsCanBeRead(t *testing.T) {
 		t.Helper()
 		h.submit(t, "look back", agent.ReasonCompleted)
 		outputs := h.outputs()
-		want := "[turn 2, assistant]\n  1 | [call say] {\"path\":\"first\"}\n[turn 3, tool_results]\n  2 | [result of say] said {\"path\":\"first\"}\n" +
-			"[turn 4, assistant]\n  3 | one\n[turn 6, user]\n  4 | b\n[turn 7, assistant]\n  5 | [call say] {\"path\":\"second\"}\n" +
-			"[turn 8, tool_results]\n  6 | [result of say] said {\"path\":\"second\"}\n"
+		want := "[turn 2, assistant]\n  1 | [call say] {\"path\":\"first\"}\n[turn 3, tool_results]\n  2 | [result " +
+			"of say] said {\"path\":\"first\"}\n[turn 4, assistant]\n  3 | one\n[turn 6, user]\n  4 | b\n[turn 7, " +
+			"assistant]\n  5 | [call say] {\"path\":\"second\"}\n[turn 8, tool_results]\n  6 | [result of say] said " +
+			"{\"path\":\"second\"}\n"
 		if outputs[0] != want {
 			t.Errorf("read\n%s\nwant\n%s", outputs[0], want)
 		}

@@ -198,9 +198,9 @@ func (s *Session) absent(err error) bool {
 	return is && e.Absent && look(s, func(st *State) bool { return st.Input != nil && st.Input.Turns == 0 })
 }
 
-// attempt makes one attempt of a model call or a side call and returns its response. A provider that
-// panics has failed for good; in a side call that ends the session. One that ignores the end of ctx
-// is abandoned after the grace time.
+// attempt makes one attempt of a model call or a side call and returns its response. A provider
+// that panics has failed for good; in a side call that ends the session. One that ignores the end
+// of ctx is abandoned after the grace time.
 func (s *Session) attempt(ctx context.Context, req *llm.Request, a *attemptStream) (*llm.Response, error) {
 	resp, err := host(ctx, s, "the provider "+req.Provider, s.limits.Grace+killTime, func() (*llm.Response, error) {
 		return a.read(ctx, s.client.Stream(ctx, req))

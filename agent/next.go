@@ -320,15 +320,16 @@ func (s *State) unfinishedStep() (step Step, ok bool) {
 }
 
 const (
-	goOn = "Your last response was cut off before it was finished. Go on exactly where it stopped: do not repeat what you have said, and " +
-		"do not comment on this."
-	again        = "Your last response was cut off before the result was complete. Give the whole result again, and make it shorter."
+	goOn = "Your last response was cut off before it was finished. Go on exactly where it stopped: do not repeat " +
+		"what you have said, and do not comment on this."
+	again = "Your last response was cut off before the result was complete. Give the whole result again, and " +
+		"make it shorter."
 	saySomething = "Your last response was empty. Go on with the task; if it is done, give your final answer."
 )
 
 const (
-	tornCall = "Error: the call was not run, because your response reached its length limit before the call's arguments were complete. " +
-		"Make the call again with less in it, for example a long file in several parts."
+	tornCall = "Error: the call was not run, because your response reached its length limit before the call's " +
+		"arguments were complete. Make the call again with less in it, for example a long file in several parts."
 	refusedCall = "Error: the call was not run, because the response that it belongs to was refused."
 )
 

@@ -57,7 +57,8 @@ func newNote(kind string, data json.RawMessage, text string) (rec noteRecord, er
 	case len(data) > maxNote:
 		return rec, fmt.Errorf("agent: the note %q has %d bytes; a note can have %d", kind, len(data), maxNote)
 	case len(text) > maxHookText:
-		return rec, fmt.Errorf("agent: the text of the note %q has %d bytes; it can have %d: put the rest into a file and name that", kind, len(text), maxHookText)
+		return rec, fmt.Errorf("agent: the text of the note %q has %d bytes; it can have %d: put the rest into a "+
+			"file and name that", kind, len(text), maxHookText)
 	case !json.Valid(data):
 		return rec, fmt.Errorf("agent: the note %q is not JSON", kind)
 	}

@@ -175,7 +175,8 @@ func (o *Options) load(ctx context.Context) (state State, err error) {
 	case loaded == nil:
 		err = state.foldAll(ctx, o.Journal)
 	case loaded.Records != o.Journal.Len():
-		err = fmt.Errorf("agent: Options.State has %d records and the journal has %d: load the state again, or leave it to Resume", loaded.Records, o.Journal.Len())
+		err = fmt.Errorf("agent: Options.State has %d records and the journal has %d: load the state again, or leave "+
+			"it to Resume", loaded.Records, o.Journal.Len())
 	default:
 		state, *loaded = *loaded, State{}
 	}
@@ -204,7 +205,8 @@ func Open(ctx context.Context, store journal.Store, o Options) (*Session, error)
 	case o.ID == "":
 		return nil, errors.New("agent: Open needs Options.ID")
 	case o.Journal != nil || o.State != nil:
-		return nil, errors.New("agent: Open opens the journal itself: leave Options.Journal and State empty, or use New or Resume")
+		return nil, errors.New("agent: Open opens the journal itself: leave Options.Journal and State empty, or use " +
+			"New or Resume")
 	}
 	log, err := openLog(ctx, store, o.ID)
 	if err != nil {

@@ -135,8 +135,8 @@ func (s *Session) mayKeepMore(size int64) bool {
 	return false
 }
 
-// An archive has the turns that compactions have replaced. It reads them from the journal, and keeps
-// them only if there is none. It implements [tool.History].
+// An archive has the turns that compactions have replaced. It reads them from the journal, and
+// keeps them only if there is none. It implements [tool.History].
 type archive struct {
 	journal Records // nil for none
 
@@ -205,7 +205,8 @@ func (a *archive) replaced(ctx context.Context) iter.Seq2[[]tool.Turn, error] {
 func turnsAsText(turns []Turn) (texts []tool.Turn) {
 	for _, t := range turns {
 		if t.Kind != TurnCompaction {
-			texts = append(texts, tool.Turn{Number: t.Number, Kind: string(t.Kind), Text: conversation.Text(t.Message.Parts)})
+			texts = append(texts, tool.Turn{Number: t.Number, Kind: string(t.Kind),
+				Text: conversation.Text(t.Message.Parts)})
 		}
 	}
 	return texts

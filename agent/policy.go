@@ -166,10 +166,12 @@ func (p *Policy) missing(in *Input) string {
 			p.Result.Tool)
 	case p.Result != nil:
 		if err := p.Result.check(in.Final); err != nil {
-			return fmt.Sprintf("The result has to be one JSON value of the given schema and nothing else, and it is not: %v. Give it again.", err)
+			return fmt.Sprintf("The result has to be one JSON value of the given schema and nothing else, and it is "+
+				"not: %v. Give it again.", err)
 		}
 	case p.RequireDone && !in.Done:
-		return "You have not said that the task is done. Go on with it; when it is done, say so by calling the tool that is there for it."
+		return "You have not said that the task is done. Go on with it; when it is done, say so by calling the tool " +
+			"that is there for it."
 	}
 	return ""
 }

@@ -210,7 +210,9 @@ func TestJ10_InvalidPolicy(t *testing.T) {
 			"Settings.Policy.MaxConfirms limits Options.BeforeStop"},
 		"an unknown provider": {func(p *agent.Policy) { p.Compaction.Provider = "elsewhere" },
 			`the provider of Settings.Policy.Compaction: unknown provider "elsewhere"`},
-		"a fallback nowhere":     {func(p *agent.Policy) { p.Fallbacks.Models = []agent.FallbackModel{{Provider: "elsewhere", Model: "m"}} }, "Settings.Policy.Fallbacks.Models[0]"},
+		"a fallback nowhere": {func(p *agent.Policy) {
+			p.Fallbacks.Models = []agent.FallbackModel{{Provider: "elsewhere", Model: "m"}}
+		}, "Settings.Policy.Fallbacks.Models[0]"},
 		"dollars without prices": {func(p *agent.Policy) { p.Budget.USD = 1 }, "the prices are not known of the model"},
 		"a result that is no object": {func(p *agent.Policy) {
 			p.Result = &agent.ResultPolicy{Schema: json.RawMessage(

@@ -64,7 +64,8 @@ func TestJ1_PolicyIsData(t *testing.T) {
 		USD: 4, Time: 5}, RequireDone: true,
 		Continues: -1, MaxConfirms: 6, Loops: agent.LoopPolicy{Off: true},
 		Compaction: agent.CompactionPolicy{Threshold: 0.5, KeepTurns: 7},
-		OnFailure:  agent.StayOnFailure, CacheLifetime: agent.CacheForPerson, KeepCache: true, Result: &agent.ResultPolicy{Schema: json.RawMessage(`{"type":"object"}`),
+		OnFailure:  agent.StayOnFailure, CacheLifetime: agent.CacheForPerson, KeepCache: true,
+		Result: &agent.ResultPolicy{Schema: json.RawMessage(`{"type":"object"}`),
 			Tool: "x"}, Window: 8,
 		Fallbacks: agent.FallbackPolicy{Models: []agent.FallbackModel{{Provider: "p", Model: "m", Window: 9}},
 			ReturnAfter: 10}}

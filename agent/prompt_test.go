@@ -390,7 +390,8 @@ func TestE6_Snapshot(t *testing.T) {
 	for _, below := range []string{"", "new"} {
 		inOrder(t, w.prompt(prof(), below, env.LocalOptions{Roots: []string{w.dir}}, ""),
 			"Git status: 4 modified, 3 untracked\n",
-			"Changed before this session began (paths from the repository's root):\n- file0\n- file1\n- file2\n- \"moved\\nwith a newline\"\n- .gitignore (untracked)\n- new/one (untracked)\n- ",
+			"Changed before this session began (paths from the repository's root):\n- file0\n- file1\n- file2\n- "+
+				"\"moved\\nwith a newline\"\n- .gitignore (untracked)\n- new/one (untracked)\n- ",
 			"quoted", " (untracked)\nLast commits:\n")
 	}
 	w.git("checkout", "-q", "--detach")

@@ -150,7 +150,8 @@ func TestA1_AnswerComesWithTheNextInput(t *testing.T) {
 	if result.Text != "and afterwards" || h.Status() != agent.StatusIdle {
 		t.Errorf("%+v, %s", result, h.Status())
 	}
-	if want := "user:user assistant:model tool_results:tools steering:steer assistant:model user:user assistant:model"; h.turns() != want {
+	if want := "user:user assistant:model tool_results:tools steering:steer assistant:model user:user " +
+		"assistant:model"; h.turns() != want {
 		t.Errorf("history %s", h.turns())
 	}
 	if h.results() != "work ran|no, never" {

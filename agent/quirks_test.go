@@ -62,7 +62,8 @@ func TestX7_RefusedParametersAreLeftOut(t *testing.T) {
 			"stream_options": `{"error":{"message":"Unrecognized request argument supplied: stream_options","type":"invalid_request_error","param":null,"code":null}}`,
 		},
 		"effort": {
-			"reasoning_effort": `{"error":{"message":"` + "`reasoning_effort`" + ` is not supported with this model","type":"invalid_request_error","param":"reasoning_effort"}}`,
+			"reasoning_effort": `{"error":{"message":"` + "`reasoning_effort`" +
+				` is not supported with this model","type":"invalid_request_error","param":"reasoning_effort"}}`,
 		},
 		"thinking of a local model": {
 			"reasoning_effort": `{"error":{"message":"\"llama3.2\" does not support thinking","type":"api_error","param":null,"code":null}}`,
@@ -93,7 +94,8 @@ func TestX7_RefusedParametersAreLeftOut(t *testing.T) {
 			resumed := open(t, o)
 			resumed.submit(t, "go on", agent.ReasonCompleted)
 			slices.Sort(server.refused)
-			if len(slices.Compact(slices.Clone(server.refused))) != len(refuses) || len(server.refused) != len(refuses) {
+			if len(slices.Compact(slices.Clone(server.refused))) != len(refuses) ||
+				len(server.refused) != len(refuses) {
 				t.Errorf("refused %q", server.refused)
 			}
 			if err := agent.Replay(t.Context(), log, agent.ReplayOptions{}); err != nil {
@@ -114,7 +116,8 @@ func TestX7_RefusedSummariesOfReasoning(t *testing.T) {
 			`"type":"invalid_request_error","param":"reasoning.summary","code":"unsupported_parameter"}}`,
 	} {
 		server := &choosyServer{refuses: map[string]string{"reasoning.summary": answer},
-			Server: fakellm.New(fakellm.Script(fakellm.Turn{Text: "first"}, fakellm.Turn{Text: "second"}), fakellm.Options{})}
+			Server: fakellm.New(fakellm.Script(fakellm.Turn{Text: "first"}, fakellm.Turn{Text: "second"}),
+				fakellm.Options{})}
 		h := open(t, setup{options: agent.Options{Effort: "low"},
 			wrap: func(llm.Provider) llm.Provider { return testNamed{newWire(t, "openai", server)} }})
 		h.submit(t, "begin", agent.ReasonCompleted)
@@ -130,8 +133,9 @@ func TestX7_TheUsersParametersStay(t *testing.T) {
 	server := &choosyServer{Server: fakellm.New(fakellm.Script(), fakellm.Options{}), refuses: map[string]string{
 		"reasoning_effort": `{"error":{"message":"'reasoning_effort' is not supported with this model"}}`}}
 	p := newWire(t, "openai-compatible", server)
-	_, err := llm.Collect(p.Stream(t.Context(), &llm.Request{Model: "m", Effort: "low", Messages: []llm.Message{llm.User("a")},
-		Options: map[string]json.RawMessage{p.Name(): json.RawMessage(`{"reasoning_effort":"high"}`)}}))
+	_, err := llm.Collect(p.Stream(t.Context(),
+		&llm.Request{Model: "m", Effort: "low", Messages: []llm.Message{llm.User("a")},
+			Options: map[string]json.RawMessage{p.Name(): json.RawMessage(`{"reasoning_effort":"high"}`)}}))
 	var e *llm.Error
 	if !errors.As(err, &e) || len(server.refused) != 1 || e.Rejected != nil && e.Rejected.Quirk != "" {
 		t.Errorf("%v, refused %q", err, server.refused)

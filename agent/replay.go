@@ -37,11 +37,11 @@ func (d *Divergence) Error() string {
 	return fmt.Sprintf("the replay diverges at record %d:\nwant %s\n got %s", d.Record, d.Want, d.Got)
 }
 
-// Replay runs the loop again over a journal. Before each record of the loop [Next] decides anew what
-// comes; the answers of the model, the results of tools and the actions of the host come from the
-// journal, as do times and ids. Replay runs no tool and sends nothing over a network. It returns a
-// *[Divergence] for the first record that is not the outcome of what was decided, or that does not
-// fit those before it.
+// Replay runs the loop again over a journal. Before each record of the loop [Next] decides anew
+// what comes; the answers of the model, the results of tools and the actions of the host come from
+// the journal, as do times and ids. Replay runs no tool and sends nothing over a network. It
+// returns a *[Divergence] for the first record that is not the outcome of what was decided, or that
+// does not fit those before it.
 func Replay(ctx context.Context, from Records, o ReplayOptions) error {
 	var r replay
 	for line, err := range lines(ctx, from) {

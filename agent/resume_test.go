@@ -102,7 +102,8 @@ func TestA19_EveryPrefixResumesToTheSameEnd(t *testing.T) {
 		}
 	}
 	if unknown == 0 || unknown > 2 {
-		t.Errorf("%d prefixes have an unknown outcome, want those between the intent and the result of the one call with effects", unknown)
+		t.Errorf("%d prefixes have an unknown outcome, want those between the intent and the result of the one call "+
+			"with effects", unknown)
 	}
 }
 
@@ -355,8 +356,9 @@ func TestA19_TheJournalHoldsTheState(t *testing.T) {
 			}
 		}
 		live := h.FoldedState()
-		if diff := gocmp.Diff(&live, read, gocmp.Exporter(func(reflect.Type) bool { return true }), cmpopts.IgnoreFields(agent.State{},
-			"seq")); diff != "" {
+		if diff := gocmp.Diff(&live, read, gocmp.Exporter(func(reflect.Type) bool { return true }),
+			cmpopts.IgnoreFields(agent.State{},
+				"seq")); diff != "" {
 			t.Errorf("-live +read:\n%s", diff)
 		}
 	})

@@ -13,18 +13,21 @@ import (
 // checkResumed returns an error for options that do not fit the session of a journal.
 func (o *Options) checkResumed(state *State) error {
 	if o.ID != "" && o.ID != state.Header.ID {
-		return fmt.Errorf("agent: the journal holds the session %s, not %s: leave Options.ID empty, or make a new session of it with Fork",
+		return fmt.Errorf("agent: the journal holds the session %s, not %s: leave Options.ID empty, or make a new "+
+			"session of it with Fork",
 			state.Header.ID, o.ID)
 	}
 	if len(o.History) > 0 {
-		return errors.New("agent: Options.History begins a new session, and this one has its history in the journal: leave it empty, or use New")
+		return errors.New("agent: Options.History begins a new session, and this one has its history in the journal: " +
+			"leave it empty, or use New")
 	}
 	dir := o.Env.WorkDir()
 	switch {
 	case o.Dir != "" && path.Clean(o.Dir) != path.Clean(dir):
 		return fmt.Errorf("agent: Options.Dir is %s, but Options.Env works in %s", o.Dir, dir)
 	case o.Dir == "" && path.Clean(state.Dir()) != path.Clean(dir):
-		return fmt.Errorf("agent: the session worked in %s, and Options.Env works in %s: set Options.Dir to go on there", state.Dir(), dir)
+		return fmt.Errorf("agent: the session worked in %s, and Options.Env works in %s: set Options.Dir to go "+
+			"on there", state.Dir(), dir)
 	}
 	return nil
 }
@@ -74,9 +77,9 @@ func movedNote(was, dir string) (noteRecord, error) {
 	data, err := marshal(dir)
 	return noteRecord{Note: dirNote, Data: data,
 		Text: fmt.Sprintf("The session goes on in another directory.\nWorking directory: %s\n"+
-			"It was %s, which the beginning of this conversation names. Relative paths start from the new one now, and files there may differ from "+
-			"those that were read or changed before: look before you rely on them.", sanitize.Line(dir),
-			sanitize.Line(was))}, err
+			"It was %s, which the beginning of this conversation names. Relative paths start from the new one now, "+
+			"and files there may differ from those that were read or changed before: look before you rely on them.",
+			sanitize.Line(dir), sanitize.Line(was))}, err
 }
 
 // warnOfIgnored emits a warning that names the options of a resumed session that differ from the
@@ -113,7 +116,7 @@ func (s *Session) warnOfIgnored(o Options) {
 		}
 	}
 	if len(missing) > 0 {
-		s.warn("tools_missing", "The model knows tools that the session does not have; calls of them get error results "+
-			"until they are added: %s.", strings.Join(missing, ", "))
+		s.warn("tools_missing", "The model knows tools that the session does not have; calls of them get error "+
+			"results until they are added: %s.", strings.Join(missing, ", "))
 	}
 }

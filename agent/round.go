@@ -143,12 +143,13 @@ func (s *Session) prepare(ctx context.Context, registry *tool.Registry, call llm
 }
 
 const (
-	unknownOutcome = "Error: the session stopped while this call was running, and its outcome is unknown: it may have had no " +
-		"effect, some, or all. It was not run again. Look at the current state before you go on."
+	unknownOutcome = "Error: the session stopped while this call was running, and its outcome is unknown: it may " +
+		"have had no effect, some, or all. It was not run again. Look at the current state before you go on."
 	unanswered      = "Error: the question was not answered, because the session was interrupted."
 	interruptedCall = "the call was not run, because the session was interrupted"
 	notRun          = "Error: " + interruptedCall + "."
-	abandoned       = "Error: the session was interrupted, and the tool did not stop in time; it was abandoned. What it did is unknown."
+	abandoned       = "Error: the session was interrupted, and the tool did not stop in time; it was abandoned. What " +
+		"it did is unknown."
 )
 
 // startReady starts all calls and hooks that can start now.

@@ -178,7 +178,8 @@ func (r *round) announce(c *call) {
 // toolCallStart returns the event of a call that begins. Its Effective is set only if the arguments
 // differ from those that were sent.
 func toolCallStart(id, name string, index int, sent, effective string, access *tool.Access) *ToolCallStart {
-	start := &ToolCallStart{CallID: id, Index: index, Name: name, Arguments: conversation.Arguments(sent), Access: access}
+	start := &ToolCallStart{CallID: id, Index: index, Name: name, Arguments: conversation.Arguments(sent),
+		Access: access}
 	if effective != "" {
 		if raw := conversation.Arguments(effective); string(raw) != string(start.Arguments) {
 			start.Effective = raw

@@ -411,7 +411,8 @@ func TestA5_AbortEndsTheSession(t *testing.T) {
 		if !errors.Is(err, agent.ErrAborted) || result.Reason != agent.ReasonAborted {
 			t.Errorf("Submit = %+v, %v, want aborted", result, err)
 		}
-		want := "SESSION_START USER_INPUT STEP_START ASSISTANT_TEXT_START ASSISTANT_TEXT_DELTA ASSISTANT_TEXT_END STEP_END PROCESSING_END SESSION_END"
+		want := "SESSION_START USER_INPUT STEP_START ASSISTANT_TEXT_START ASSISTANT_TEXT_DELTA ASSISTANT_TEXT_END " +
+			"STEP_END PROCESSING_END SESSION_END"
 		if h.kinds() != want {
 			t.Errorf("events %s\nwant   %s", h.kinds(), want)
 		}

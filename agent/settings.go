@@ -207,8 +207,9 @@ func (s *Session) warnOfModels(models ...FallbackModel) {
 		if m.Window > 0 {
 			text += "its prices are unknown: costs are not counted, and only a budget of tokens limits them."
 		} else {
-			text += "its context window and prices are unknown. Until the window is given (--context-window or models.json; docs/local.md), " +
-				"the conversation is compacted only when the server says that it no longer fits. Costs are not counted: only a budget of tokens limits them."
+			text += "its context window and prices are unknown. Until the window is given (--context-window or " +
+				"models.json; docs/local.md), the conversation is compacted only when the server says that it no " +
+				"longer fits. Costs are not counted: only a budget of tokens limits them."
 		}
 		s.events.add(&Warning{Code: "model_unknown", Text: text})
 	}

@@ -137,7 +137,7 @@ func (s *Session) summarize(ctx context.Context, step Step) error {
 }
 
 const (
-	limitPrompt = "The limit of this task is reached: no more tools can be used. Say in a few sentences what was done, what was found out, " +
-		"and what is left to do."
+	limitPrompt = "The limit of this task is reached: no more tools can be used. Say in a few sentences what was " +
+		"done, what was found out, and what is left to do."
 	noSummary = "The task was stopped at its limit, and no summary of it could be made."
 )

@@ -138,8 +138,8 @@ func (s *eventStream) change() <-chan struct{} {
 	return s.changed
 }
 
-// wait waits until reached reports true. While the stream is hurried it waits for one call of OnEvent
-// no longer than the grace time, and then sets late. It is called with the lock.
+// wait waits until reached reports true. While the stream is hurried it waits for one call of
+// OnEvent no longer than the grace time, and then sets late. It is called with the lock.
 func (s *eventStream) wait(late *bool, reached func() bool) {
 	var timer <-chan time.Time
 	var during Event

@@ -68,7 +68,8 @@ func TestJ4_EventsHaveTheStructure(t *testing.T) {
 		OnEvent: func(ev agent.Event) { live = append(live, ev) }},
 		llmtest.Call("edit_file", map[string]any{"file_path": "edited", "old_string": "before", "new_string": "after"}),
 		llmtest.Call("apply_patch",
-			map[string]any{"patch": "*** Begin Patch\n*** Update File: moved\n*** Move to: there\n-1\n+2\n*** End Patch"}),
+			map[string]any{"patch": "*** Begin Patch\n*** Update File: moved\n*** Move to: there\n-1\n+2\n*** " +
+				"End Patch"}),
 		llmtest.Call("shell", map[string]any{"command": "echo out; exit 3"}),
 		llmtest.Call("shell", map[string]any{"command": "sleep 600", "run_in_background": true}),
 		llmtest.Call("score", map[string]any{}),
@@ -84,7 +85,8 @@ func TestJ4_EventsHaveTheStructure(t *testing.T) {
 			Diff:  "--- a/edited\n+++ b/edited\n@@ -1,1 +1,1 @@\n-before\n+after\n"}}},
 		{Changes: []tool.Change{{Kind: tool.Moved, Path: dir + "/there", From: dir + "/moved", Before: hash("1\n"),
 			After: hash("2\n"),
-			Diff:  "diff --git a/moved b/there\nrename from moved\nrename to there\n--- a/moved\n+++ b/there\n@@ -1,1 +1,1 @@\n-1\n+2\n"}}},
+			Diff: "diff --git a/moved b/there\nrename from moved\nrename to there\n--- a/moved\n+++ b/there\n@@ " +
+				"-1,1 +1,1 @@\n-1\n+2\n"}}},
 		{Ran: &tool.Ran{Exit: &env.Exit{Code: 3}, Bytes: 4, Lines: 1}},
 		{Ran: &tool.Ran{ID: "2"}},
 		{Structured: json.RawMessage(`{"score":7}`)},

@@ -352,7 +352,8 @@ func (a *subagents) find(id string) (*child, error) {
 	var ids []string
 	for _, known := range a.parent.state.Children {
 		if known.ID == id {
-			return nil, fmt.Errorf("agent %s belonged to an earlier run of this session and ended with it; spawn another one", id)
+			return nil, fmt.Errorf("agent %s belonged to an earlier run of this session and ended with it; spawn "+
+				"another one", id)
 		}
 		ids = append(ids, known.ID)
 	}

@@ -19,7 +19,8 @@ import (
 )
 
 // isolating returns the options for agents, of which those of the kind apart have surroundings.
-func isolating(isolate func(ctx context.Context, id string, e env.Environment, task tool.AgentTask) (*agent.Surroundings,
+func isolating(isolate func(ctx context.Context, id string, e env.Environment,
+	task tool.AgentTask) (*agent.Surroundings,
 	error)) agent.Options {
 	return agent.Options{Subagents: &agent.Subagents{MaxRunning: 1, Isolate: isolate,
 		Definitions: []agent.AgentDefinition{{Name: "apart", Description: "x", Isolation: "island"}}}}
@@ -30,7 +31,8 @@ func isolating(isolate func(ctx context.Context, id string, e env.Environment, t
 func TestO8_Surroundings(t *testing.T) {
 	dir, ids, cuts := t.TempDir(), []string(nil), []bool(nil)
 	leaving, goOn := make(chan struct{}), make(chan struct{})
-	o := isolating(func(_ context.Context, id string, e env.Environment, task tool.AgentTask) (*agent.Surroundings, error) {
+	o := isolating(func(_ context.Context, id string, e env.Environment, task tool.AgentTask) (*agent.Surroundings,
+		error) {
 		local, err := env.NewLocal(dir, env.LocalOptions{})
 		if ids = append(ids, id); task.Isolation != "island" || e.WorkDir() == dir {
 			t.Errorf("asked for %+v in %s", task, e.WorkDir())
@@ -56,11 +58,12 @@ func TestO8_Surroundings(t *testing.T) {
 				close(goOn)
 				return llmtest.Calls(wait("agent-1"), send("agent-1", "more"), closing("agent-1"))
 			}), llmtest.Text("done")},
-		"work": {llmtest.Calls(llmtest.Call("write_file", `{"file_path":"made","content":"x"}`)), llmtest.Text("made it")},
+		"work": {llmtest.Calls(llmtest.Call("write_file", `{"file_path":"made","content":"x"}`)),
+			llmtest.Text("made it")},
 	}, coding.WriteFile())
 	h.submit(t, "go", agent.ReasonCompleted)
-	wantOutputs(t, h, "agent-1", "1 agents are working", `"output":"made it\n\nit was an island"`, "agent agent-1 has ended",
-		"completed")
+	wantOutputs(t, h, "agent-1", "1 agents are working", `"output":"made it\n\nit was an island"`,
+		"agent agent-1 has ended", "completed")
 	if _, err := os.Stat(filepath.Join(dir, "made")); err != nil {
 		t.Error(err)
 	}
@@ -85,15 +88,19 @@ func TestO8_SurroundingsAreClosed(t *testing.T) {
 		steps []llmtest.Step
 		cut   bool
 	}{
-		"ended":           {[]llmtest.Step{llmtest.Calls(spawn("work", "agent", "apart")), llmtest.Calls(closing("agent-1")), llmtest.Text("x")}, true},
-		"cannot begin":    {[]llmtest.Step{llmtest.Calls(spawn("work", "agent", "apart", "working_dir", "none")), llmtest.Text("x")}, true},
-		"elsewhere":       {[]llmtest.Step{llmtest.Calls(spawn("work", "agent", "apart", "working_dir", "/")), llmtest.Text("x")}, true},
+		"ended": {[]llmtest.Step{llmtest.Calls(spawn("work", "agent", "apart")),
+			llmtest.Calls(closing("agent-1")), llmtest.Text("x")}, true},
+		"cannot begin": {[]llmtest.Step{llmtest.Calls(spawn("work", "agent", "apart", "working_dir", "none")),
+			llmtest.Text("x")}, true},
+		"elsewhere": {[]llmtest.Step{llmtest.Calls(spawn("work", "agent", "apart", "working_dir", "/")),
+			llmtest.Text("x")}, true},
 		"the session is":  {[]llmtest.Step{llmtest.Calls(spawn("work", "agent", "apart")), llmtest.Text("x")}, true},
 		"the answer ends": {[]llmtest.Step{llmtest.Calls(spawn("quick", "agent", "apart")), llmtest.Text("x")}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			closed := make(chan bool, 9)
-			o := isolating(func(_ context.Context, _ string, e env.Environment, _ tool.AgentTask) (*agent.Surroundings, error) {
+			o := isolating(func(_ context.Context, _ string, e env.Environment, _ tool.AgentTask) (*agent.Surroundings,
+				error) {
 				return &agent.Surroundings{Env: e, Close: func(cut bool) string { closed <- cut; return "told" }}, nil
 			})
 			h := openSpawning(t, o, map[string][]llmtest.Step{"go": c.steps, "quick": {llmtest.Text("done")},
@@ -112,10 +119,12 @@ func TestO8_SurroundingsAreClosed(t *testing.T) {
 	}
 }
 
-// What the host says against surroundings is the result of the call. Without Isolate there are none.
+// What the host says against surroundings is the result of the call. Without Isolate there are
+// none.
 func TestO8_NoSurroundings(t *testing.T) {
 	for want, o := range map[string]agent.Options{
-		"no islands here": isolating(func(context.Context, string, env.Environment, tool.AgentTask) (*agent.Surroundings, error) {
+		"no islands here": isolating(func(context.Context, string, env.Environment,
+			tool.AgentTask) (*agent.Surroundings, error) {
 			return nil, errors.New("no islands here")
 		}),
 		"isolation is not offered here": isolating(nil),

@@ -54,7 +54,8 @@ func TestI17_UnknownEffortsAndModels(t *testing.T) {
 	}
 	t.Run("an unknown model that is also a fallback", func(t *testing.T) {
 		var o agent.Options
-		o.Policy.Fallbacks.Models = []agent.FallbackModel{{Provider: "test", Model: "model-1"}, {Provider: "test", Model: "other"},
+		o.Policy.Fallbacks.Models = []agent.FallbackModel{{Provider: "test", Model: "model-1"},
+			{Provider: "test", Model: "other"},
 			{Provider: "test", Model: "other"}}
 		h := open(t, setup{models: knows(), options: o, steps: []llmtest.Step{llmtest.Text("ok")}})
 		h.submit(t, "go", agent.ReasonCompleted)

@@ -13,8 +13,8 @@ import (
 	"github.com/attractor-go/attractor/llm"
 )
 
-// A request that may search the web claims the price of the most searches, and a budget without that
-// much refuses it.
+// A request that may search the web claims the price of the most searches, and a budget without
+// that much refuses it.
 func TestV7_SearchesAreReserved(t *testing.T) {
 	req := &llm.Request{MaxTokens: 1000, Tools: []llm.ToolDefinition{{Name: "web_search", Hosted: llm.HostedWebSearch}},
 		Facts: &llm.Model{WebSearch: 0.01, Prices: []llm.Price{{Input: 1, Output: 1}}}}
@@ -72,7 +72,8 @@ func TestV7_CountsOfSearches(t *testing.T) {
 	}
 }
 
-// What a failed attempt has shown has the order and the numbers of the live events in the journal, too.
+// What a failed attempt has shown has the order and the numbers of the live events in the journal,
+// too.
 func TestV7_OrderOfABrokenAttempt(t *testing.T) {
 	fault := faultRecord{Fault: Fault{Discarded: []string{"a", "b"}, Searches: []llm.WebSearch{{Query: "x"}}},
 		Shown: shown{Step: 3, Texts: [][2]int64{{4, 6}, {8, 9}}, Searches: []int64{7}}}

@@ -176,8 +176,9 @@ func (c *Checks) keep(ctx context.Context, report *Report) error {
 
 // sentBack returns what the agent is told about a check that failed.
 func sentBack(run *Run) string {
-	return fmt.Sprintf("The task is not done: a check that the user has set fails. It ran when you wanted to stop.\n\nCommand: %s\nResult: %s\nOutput:\n%s\n\n"+
-		"Fix the cause. Do not weaken or bypass the check. If it cannot pass, say why.", run.Command, run.outcome(),
+	return fmt.Sprintf("The task is not done: a check that the user has set fails. It ran when you wanted to stop.\n"+
+		"\nCommand: %s\nResult: %s\nOutput:\n%s\n\nFix the cause. Do not weaken or bypass the check. If it cannot "+
+		"pass, say why.", run.Command, run.outcome(),
 		strings.TrimRight(run.Output, "\n"))
 }
 

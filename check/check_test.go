@@ -64,7 +64,8 @@ func TestO6_AChangeAfterTheCheckIsStale(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.write("other.txt", "somebody else")
-	want(t, w.end(result.Reason), check.Unverified, "has changed since the checks passed: other.txt (what is no part of the task")
+	want(t, w.end(result.Reason), check.Unverified, "has changed since the checks passed: other.txt (what is no part "+
+		"of the task")
 }
 
 func TestO6_AChangeAfterTheEndIsStale(t *testing.T) {

@@ -23,7 +23,8 @@ func tree(t testing.TB, b Batch, contents ...string) (root env.Hash, objects []e
 	for i, c := range contents {
 		h := put(t, b, c)
 		objects = append(objects, h)
-		entries = append(entries, Entry{Name: Name(fmt.Sprintf("f%05d", i)), Mode: 0o644, Object: h, Size: int64(len(c))})
+		entries = append(entries, Entry{Name: Name(fmt.Sprintf("f%05d", i)), Mode: 0o644, Object: h,
+			Size: int64(len(c))})
 	}
 	below := put(t, b, encodeDir(t, entries))
 	root = put(t, b, encodeDir(t, []Entry{{Name: "sub", Mode: fs.ModeDir | 0o755, Object: below}}))

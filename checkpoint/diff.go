@@ -161,7 +161,8 @@ func (f *FileDiff) showFile(ctx context.Context, s Store, b *strings.Builder, ol
 		b.WriteString("The content was not recorded: the file is too large, cannot be read, or is no regular file\n")
 	case sizeOf(old) > maxDiffFile || sizeOf(now) > maxDiffFile:
 		f.Large = true
-		fmt.Fprintf(b, "The content is too large to be shown: %d bytes before, %d bytes now\n", sizeOf(old), sizeOf(now))
+		fmt.Fprintf(b, "The content is too large to be shown: %d bytes before, %d bytes now\n", sizeOf(old),
+			sizeOf(now))
 	default:
 		return f.showContent(ctx, s, b, old, now)
 	}

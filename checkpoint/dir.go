@@ -83,7 +83,8 @@ func OpenDir(path string, o DirOptions) (*Dir, error) {
 	return d, nil
 }
 
-// maxObject bounds the content of an object that is read, so that a damaged one takes no more memory.
+// maxObject bounds the content of an object that is read, so that a damaged one takes no more
+// memory.
 const maxObject = 1 << 30
 
 // giveBack gives a buffer to the pool, which keeps none that is large.

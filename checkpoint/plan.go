@@ -191,7 +191,8 @@ func ReadPlan(file string) (*Plan, error) {
 		}
 	}
 	if err != nil {
-		return nil, fmt.Errorf("the plan of an undo in %s cannot be read; remove the file to give up the rest of that undo: %w", file, err)
+		return nil, fmt.Errorf("the plan of an undo in %s cannot be read; remove the file to give up the rest of "+
+			"that undo: %w", file, err)
 	}
 	return p, nil
 }

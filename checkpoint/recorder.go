@@ -131,7 +131,8 @@ func recordable(ctx context.Context, e env.Environment) error {
 	node, err := env.TreeOf(e).Lstat(ctx, e.WorkDir())
 	switch {
 	case errors.Is(err, errors.ErrUnsupported):
-		return fmt.Errorf("checkpoint: the environment cannot show its files as they are (env.Tree), so its tree cannot be recorded: %w", err)
+		return fmt.Errorf("checkpoint: the environment cannot show its files as they are (env.Tree), so its tree "+
+			"cannot be recorded: %w", err)
 	case err != nil:
 		return fmt.Errorf("checkpoint: %w", err)
 	case !node.IsDir():
@@ -170,7 +171,8 @@ func newIncluded(dir string, patterns []string) (in included, err error) {
 		}
 		rules, ok := search.NewRules(dir, pattern)
 		if !ok {
-			return in, fmt.Errorf("checkpoint: the pattern %q of RecorderOptions.Include matches no file; put a \\ before a # or ! that a name begins with: %w",
+			return in, fmt.Errorf("checkpoint: the pattern %q of RecorderOptions.Include matches no file; put a \\ "+
+				"before a # or ! that a name begins with: %w",
 				pattern, fs.ErrInvalid)
 		}
 		in.matched = append(in.matched, rules)

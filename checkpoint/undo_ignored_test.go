@@ -35,7 +35,8 @@ func TestO7_FilesThatWereIgnored(t *testing.T) {
 		w.put("made/perhaps.log", "by the session")
 	})
 	r := w.undo(checkpoint.PlanOptions{}, p)
-	want := "a.log ignored\nbuild ignored\nbuild/out ignored\nmade not-empty\nmade/perhaps.log ignored\nsub/secret ignored"
+	want := "a.log ignored\nbuild ignored\nbuild/out ignored\nmade not-empty\nmade/perhaps.log ignored\n" +
+		"sub/secret ignored"
 	if got := left(r.Left); got != want {
 		t.Errorf("left alone\n%s\nwant\n%s", got, want)
 	}
@@ -94,7 +95,8 @@ func TestO7_FilesThatAreNotRecorded(t *testing.T) {
 	})
 	now := w.record()
 	r := w.undo(checkpoint.PlanOptions{Force: true}, p)
-	if got := left(r.Left); got != "dir not-empty\ndir/fifo unrecorded\nfile unrecorded\ngets-large unrecorded\nwas-large unrecorded" {
+	if got := left(r.Left); got != "dir not-empty\ndir/fifo unrecorded\nfile unrecorded\ngets-large unrecorded\n"+
+		"was-large unrecorded" {
 		t.Errorf("left alone: %s", got)
 	}
 	if w.record() != now || r.Point.Before != r.Point.After {

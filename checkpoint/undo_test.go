@@ -112,7 +112,8 @@ func TestO4_ChangesOfOthersStay(t *testing.T) {
 	now := w.record()
 
 	plan := w.planFor(checkpoint.PlanOptions{}, w.points...)
-	want := "between mixed\ndir changed\ndir/gone blocked\ndir/theirs blocked\nedited changed\nmode changed\nnew not-empty\nremoved changed"
+	want := "between mixed\ndir changed\ndir/gone blocked\ndir/theirs blocked\nedited changed\nmode changed\nnew " +
+		"not-empty\nremoved changed"
 	if got := left(plan.Left); got != want {
 		t.Errorf("the plan leaves alone\n%s\nwant\n%s", got, want)
 	}

@@ -19,9 +19,9 @@ import (
 	"github.com/attractor-go/attractor/llm/providers"
 )
 
-// AWS obtains the credentials of the default chain of AWS: variables, profiles with AWS IAM Identity
-// Center (SSO) and roles, web identity, and the servers of containers and machines. They sign each
-// request by Signature Version 4. The region is AWS_REGION or that of the profile.
+// AWS obtains the credentials of the default chain of AWS: variables, profiles with AWS IAM
+// Identity Center (SSO) and roles, web identity, and the servers of containers and machines. They
+// sign each request by Signature Version 4. The region is AWS_REGION or that of the profile.
 func AWS(ctx context.Context, k providers.Kind, c providers.Config) (providers.Access, error) {
 	ctx, cancel := context.WithTimeout(ctx, lookupTime)
 	defer cancel()

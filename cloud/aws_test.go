@@ -18,11 +18,13 @@ import (
 	"github.com/attractor-go/attractor/llm/providers"
 )
 
-// known are the keys of the test: those of a user, and three that servers give, one after the other.
+// known are the keys of the test: those of a user, and three that servers give, one after the
+// other.
 func known() map[string]keys {
 	m := map[string]keys{"AKIDUSER": {secret: "secret/of+the+user"}}
 	for i := 1; i <= 3; i++ {
-		m[fmt.Sprintf("ASIA%d", i)] = keys{fmt.Sprintf("secret-of-a-role-%d", i), fmt.Sprintf("session-of-a-role-%d", i)}
+		m[fmt.Sprintf("ASIA%d", i)] = keys{fmt.Sprintf("secret-of-a-role-%d", i),
+			fmt.Sprintf("session-of-a-role-%d", i)}
 	}
 	return m
 }
@@ -103,7 +105,8 @@ func TestV1_SignedRequests(t *testing.T) {
 		vars   map[string]string
 		region string
 	}{
-		"variables": {vars: map[string]string{"AWS_ACCESS_KEY_ID": "AKIDUSER", "AWS_SECRET_ACCESS_KEY": "secret/of+the+user",
+		"variables": {vars: map[string]string{"AWS_ACCESS_KEY_ID": "AKIDUSER", "AWS_SECRET_ACCESS_KEY": "secret/" +
+			"of+the+user",
 			"AWS_REGION": "us-east-1"}, region: "us-east-1"},
 		"session": {vars: map[string]string{"AWS_ACCESS_KEY_ID": "ASIA1", "AWS_SECRET_ACCESS_KEY": "secret-of-a-role-1",
 			"AWS_SESSION_TOKEN": "session-of-a-role-1", "AWS_DEFAULT_REGION": "eu-west-1"}, region: "eu-west-1"},
@@ -118,7 +121,8 @@ func TestV1_SignedRequests(t *testing.T) {
 			home := surroundings(t, c.vars)
 			write(t, filepath.Join(home, ".aws/credentials"), "[own]\n"+user)
 			const start = "https://portal.example/start"
-			write(t, filepath.Join(home, ".aws/config"), "[profile own]\nregion = ap-south-1\n[profile work]\nsso_start_url = "+
+			write(t, filepath.Join(home, ".aws/config"), "[profile own]\nregion = ap-south-1\n[profile work]\n"+
+				"sso_start_url = "+
 				start+"\nsso_region = eu-central-1\nsso_account_id = 1\nsso_role_name = r\n")
 			cached := sha1.Sum([]byte(start))
 			write(t, filepath.Join(home, ".aws/sso/cache", hex.EncodeToString(cached[:])+".json"),
@@ -132,7 +136,8 @@ func TestV1_SignedRequests(t *testing.T) {
 			}}
 			asked, newest := 0, providers.Access{}
 			p := provider(t, "amazon-bedrock", server.client(t), counted(AWS, &asked, &newest))
-			if err := errors.Join(ask(t, p, "openai.gpt-oss-120b"), ask(t, p, "anthropic.claude-sonnet-5-5")); err != nil {
+			if err := errors.Join(ask(t, p, "openai.gpt-oss-120b"),
+				ask(t, p, "anthropic.claude-sonnet-5-5")); err != nil {
 				t.Error(err)
 			}
 			host := "bedrock-mantle." + c.region + ".api.aws"
@@ -177,7 +182,8 @@ func TestV1_RenewedAWSCredentials(t *testing.T) {
 				for _, id := range c.refuse {
 					if strings.Contains(r.Header.Get("Authorization"), id+"/") {
 						if c.forbidden {
-							return http.StatusForbidden, `{"error":{"type":"permission_error","message":"no access to this model"}}`
+							return http.StatusForbidden,
+								`{"error":{"type":"permission_error","message":"no access to this model"}}`
 						}
 						return c.status, `{"message":"The security token included in the request is expired"}`
 					}
@@ -199,9 +205,11 @@ func TestV1_RenewedAWSCredentials(t *testing.T) {
 func TestV1_NoAWSCredentials(t *testing.T) {
 	static := map[string]string{"AWS_ACCESS_KEY_ID": "AKIDUSER", "AWS_SECRET_ACCESS_KEY": "secret/of+the+user"}
 	for want, vars := range map[string]map[string]string{
-		"no AWS credentials found: run aws sso login, or set AWS_PROFILE, or AWS_ACCESS_KEY_ID": {"AWS_REGION": "eu-west-1"},
-		"no AWS region found: set AWS_REGION, or a region in the profile":                       static,
-		"set AWS_PROFILE to a profile that it has":                                              {"AWS_PROFILE": "none"},
+		"no AWS credentials found: run aws sso login, or set AWS_PROFILE, or AWS_ACCESS_KEY_ID": {
+			"AWS_REGION": "eu-west-1",
+		},
+		"no AWS region found: set AWS_REGION, or a region in the profile": static,
+		"set AWS_PROFILE to a profile that it has":                        {"AWS_PROFILE": "none"},
 	} {
 		surroundings(t, vars)
 		server := &modelServer{}

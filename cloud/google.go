@@ -93,7 +93,8 @@ func (a *adc) find(ctx context.Context) error {
 		}
 	}
 	if a.token, err = credentials.TokenSource.Token(); err != nil {
-		return fmt.Errorf("the Google credentials give no token: run gcloud auth application-default login again: %w", err)
+		return fmt.Errorf("the Google credentials give no token: run gcloud auth application-default login "+
+			"again: %w", err)
 	}
 	return nil
 }
@@ -105,7 +106,8 @@ func vertexURL(k providers.Kind, project string) (string, error) {
 	case project == "":
 		return "", errors.New("no Google Cloud project found: set GOOGLE_CLOUD_PROJECT")
 	case location == "":
-		return "", errors.New("no Google Cloud location found: set GOOGLE_CLOUD_LOCATION, such as europe-west1 or global")
+		return "", errors.New("no Google Cloud location found: set GOOGLE_CLOUD_LOCATION, such as europe-west1 " +
+			"or global")
 	}
 	base, err := url.Parse(k.URL(os.Getenv))
 	if err != nil {

@@ -54,8 +54,8 @@ func (s *googleServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprint(w, "of-the-machine")
 	case path == "/computeMetadata/v1/instance/service-accounts/default/token" && metadata &&
 		r.URL.Query().Get("scopes") == scope,
-		path == "/token" && r.FormValue("grant_type") == "refresh_token" && r.FormValue("refresh_token") == "of-the-login" &&
-			r.FormValue("client_secret") == "of-gcloud",
+		path == "/token" && r.FormValue("grant_type") == "refresh_token" &&
+			r.FormValue("refresh_token") == "of-the-login" && r.FormValue("client_secret") == "of-gcloud",
 		path == "/token" && r.FormValue("grant_type") == "urn:ietf:params:oauth:grant-type:jwt-bearer" &&
 			s.signed(r.FormValue("assertion")):
 		fmt.Fprintf(w, `{"access_token":"token-%d","token_type":"Bearer","expires_in":%d}`, s.given.Add(1),
@@ -115,15 +115,18 @@ func TestV1_TokensOfGoogle(t *testing.T) {
 		alsoHides string
 	}{
 		"service account": {files: map[string]string{"key.json": google.serviceAccount(t)},
-			vars:      map[string]string{"GOOGLE_APPLICATION_CREDENTIALS": "key.json", "GOOGLE_CLOUD_LOCATION": "europe-west1"},
+			vars: map[string]string{"GOOGLE_APPLICATION_CREDENTIALS": "key.json",
+				"GOOGLE_CLOUD_LOCATION": "europe-west1"},
 			url:       "europe-west1-aiplatform.googleapis.com/v1/projects/of-the-account/locations/europe-west1",
 			alsoHides: "PRIVATE KEY"},
 		"login": {files: map[string]string{adcFile: google.login()},
 			vars: map[string]string{"GOOGLE_CLOUD_PROJECT": "mine", "GOOGLE_CLOUD_LOCATION": "global"},
-			url:  "aiplatform.googleapis.com/v1/projects/mine/locations/global", quota: "who-pays", alsoHides: "of-the-login"},
+			url:  "aiplatform.googleapis.com/v1/projects/mine/locations/global", quota: "who-pays",
+			alsoHides: "of-the-login"},
 		"login without a project": {files: map[string]string{adcFile: google.login()},
-			vars: map[string]string{"GOOGLE_CLOUD_LOCATION": "us-central1"},
-			url:  "us-central1-aiplatform.googleapis.com/v1/projects/who-pays/locations/us-central1", quota: "who-pays"},
+			vars:  map[string]string{"GOOGLE_CLOUD_LOCATION": "us-central1"},
+			url:   "us-central1-aiplatform.googleapis.com/v1/projects/who-pays/locations/us-central1",
+			quota: "who-pays"},
 		"machine": {vars: map[string]string{"GCE_METADATA_HOST": strings.TrimPrefix(google.url, "http://"),
 			"GOOGLE_CLOUD_LOCATION": "europe-west4"},
 			url: "europe-west4-aiplatform.googleapis.com/v1/projects/of-the-machine/locations/europe-west4"},
@@ -138,7 +141,8 @@ func TestV1_TokensOfGoogle(t *testing.T) {
 				if quota := r.Header.Get("X-Goog-User-Project"); quota != c.quota {
 					t.Errorf("%q pays, want %q", quota, c.quota)
 				}
-				if got, want := r.Header.Get("Authorization"), fmt.Sprintf("Bearer token-%d", google.given.Load()); got != want {
+				if got, want := r.Header.Get("Authorization"),
+					fmt.Sprintf("Bearer token-%d", google.given.Load()); got != want {
 					t.Errorf("the header is %q, want %q", got, want)
 				}
 				return 0, ""
@@ -175,13 +179,15 @@ func TestV1_RenewedTokens(t *testing.T) {
 			write(t, filepath.Join(home, adcFile), google.login())
 			server := &modelServer{allow: func(r *http.Request, _ []byte) (int, string) {
 				if r.Header.Get("Authorization") == c.refused {
-					return http.StatusUnauthorized, `{"error":{"code":401,"status":"UNAUTHENTICATED","message":"expired"}}`
+					return http.StatusUnauthorized,
+						`{"error":{"code":401,"status":"UNAUTHENTICATED","message":"expired"}}`
 				}
 				return 0, ""
 			}}
 			asked, newest := 0, providers.Access{}
 			p := provider(t, "google-vertex", server.client(t), counted(Google, &asked, &newest))
-			if err := errors.Join(ask(t, p, "gemini-4-argon"), ask(t, p, "gemini-4-argon")); err != nil || asked != c.asked {
+			if err := errors.Join(ask(t, p, "gemini-4-argon"), ask(t, p, "gemini-4-argon")); err != nil ||
+				asked != c.asked {
 				t.Errorf("%v, asked %d times, want %d", err, asked, c.asked)
 			}
 		})
@@ -195,7 +201,8 @@ func TestV1_NoGoogleCredentials(t *testing.T) {
 		vars map[string]string
 		file string
 	}{
-		"no Google credentials found: run gcloud auth application-default login, or set GOOGLE_APPLICATION_CREDENTIALS": {
+		"no Google credentials found: run gcloud auth application-default login, or set " +
+			"GOOGLE_APPLICATION_CREDENTIALS": {
 			vars: map[string]string{"GOOGLE_APPLICATION_CREDENTIALS": "/none"}},
 		"give no token: run gcloud auth application-default login again": {
 			file: strings.Replace(google.login(), "of-the-login", "revoked", 1)},

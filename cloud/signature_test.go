@@ -62,7 +62,8 @@ func checkSignature(r *http.Request, body []byte, known map[string]keys, scope s
 		mac = hmacOf(mac, part)
 	}
 	if want := hex.EncodeToString(hmacOf(mac, toSign)); fields["Signature"] != want {
-		return fmt.Errorf("the signature is %s, want %s for\n%s", fields["Signature"], want, strings.Join(request, "\n"))
+		return fmt.Errorf("the signature is %s, want %s for\n%s", fields["Signature"], want,
+			strings.Join(request, "\n"))
 	}
 	return nil
 }

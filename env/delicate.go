@@ -37,8 +37,8 @@ func DelicateFiles() (all []Delicate) {
 		"warp.md",
 		// editors and their language servers
 		".idea", ".zed", ".exrc", ".nvim.lua", ".nvimrc", ".lazy.lua", ".vim", ".vimrc", ".lvimrc",
-		".nexrc", ".vilerc", ".ycm_extra_conf.py", ".dir-locals.el", ".dir-locals-2.el", ".emacs.d", ".helix", ".vs", ".fleet",
-		".nova", ".nova.json", ".lite_project.lua", ".luarc.json", ".luarc.jsonc", ".bsp", ".project",
+		".nexrc", ".vilerc", ".ycm_extra_conf.py", ".dir-locals.el", ".dir-locals-2.el", ".emacs.d", ".helix", ".vs",
+		".fleet", ".nova", ".nova.json", ".lite_project.lua", ".luarc.json", ".luarc.jsonc", ".bsp", ".project",
 		".externaltoolbuilders",
 		// services that run on each push, and containers to work in
 		".github", ".gitlab-ci.yml", ".circleci", ".travis.yml", ".drone.yml", ".woodpecker", ".woodpecker.yml",
@@ -52,7 +52,8 @@ func DelicateFiles() (all []Delicate) {
 		".local-overcommit.yml", ".lefthook", ".lefthook-local", ".git-hooks", ".pre-commit-config.yml", "prek.toml",
 		"lint-staged.config.js", "lint-staged.config.cjs", "lint-staged.config.mjs", "lint-staged.config.ts",
 		"lint-staged.config.cts", "lint-staged.config.mts",
-		".huskyrc", ".huskyrc.json", ".huskyrc.yaml", ".huskyrc.yml", ".huskyrc.js", "husky.config.js", "husky.config.cjs",
+		".huskyrc", ".huskyrc.json", ".huskyrc.yaml", ".huskyrc.yml", ".huskyrc.js", "husky.config.js",
+		"husky.config.cjs",
 		// what runs when a shell enters the directory
 		".direnv", ".envrc.local", ".envrc.private", "flake.nix", "flake.lock", "shell.nix", "devenv.nix",
 		"devenv.yaml", "devenv.lock", "devbox.json", ".shadowenv.d", ".autoenv", ".autoenv.zsh",

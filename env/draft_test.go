@@ -14,7 +14,8 @@ import (
 // A draft shows what was done to it, and the files stay as they are.
 func TestX2_Draft(t *testing.T) {
 	dir := t.TempDir()
-	if err := errors.Join(os.WriteFile(filepath.Join(dir, "a"), []byte("old"), 0o640), os.Symlink("a", filepath.Join(dir, "link")),
+	if err := errors.Join(os.WriteFile(filepath.Join(dir, "a"), []byte("old"), 0o640),
+		os.Symlink("a", filepath.Join(dir, "link")),
 		os.WriteFile(filepath.Join(dir, "gone"), []byte("x"), 0o600)); err != nil {
 		t.Fatal(err)
 	}
@@ -33,7 +34,8 @@ func TestX2_Draft(t *testing.T) {
 		return string(data)
 	}
 	if err := errors.Join(env.Replace(t.Context(), d, "link", env.HashOf([]byte("old")), []byte("new"), 0o644),
-		d.WriteFile(t.Context(), "sub/b", []byte("b"), 0o644), env.Delete(t.Context(), d, "gone", env.HashOf([]byte("x")))); err != nil {
+		d.WriteFile(t.Context(), "sub/b", []byte("b"), 0o644),
+		env.Delete(t.Context(), d, "gone", env.HashOf([]byte("x")))); err != nil {
 		t.Fatal(err)
 	}
 	if read("a") != "new" || read(filepath.Join(dir, "link")) != "new" || read("sub/b") != "b" {
@@ -43,7 +45,8 @@ func TestX2_Draft(t *testing.T) {
 		t.Errorf("%+v, %v", info, err)
 	}
 	_, err := d.Open(t.Context(), "gone")
-	if _, statErr := d.Stat(t.Context(), "gone"); !errors.Is(err, fs.ErrNotExist) || !errors.Is(statErr, fs.ErrNotExist) {
+	if _, statErr := d.Stat(t.Context(), "gone"); !errors.Is(err, fs.ErrNotExist) ||
+		!errors.Is(statErr, fs.ErrNotExist) {
 		t.Errorf("a removed file: %v, %v", err, statErr)
 	}
 	if err := env.Replace(t.Context(), d, "a", env.HashOf([]byte("old")), nil, 0o644); !errors.Is(err, env.ErrChanged) {

@@ -195,7 +195,8 @@ func TestJ9_OptionalInterfacesAndWrappersAreKnown(t *testing.T) {
 		}
 		for _, name := range append(interfaces(file), makers(file)...) {
 			if ast.IsExported(name) && !slices.Contains(known, name) && !slices.Contains(notOptional, name) {
-				t.Errorf("%s of %s is missing from the lists of this test; add it if it is an optional interface or a wrapper", name, entry.Name())
+				t.Errorf("%s of %s is missing from the lists of this test; add it if it is an optional interface or "+
+					"a wrapper", name, entry.Name())
 			}
 			known = slices.DeleteFunc(known, func(k string) bool { return k == name })
 		}

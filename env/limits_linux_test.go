@@ -160,7 +160,8 @@ func TestL6_FilesOfEachProcess(t *testing.T) {
 		dir := t.TempDir()
 		l := newLocal(t, dir, env.LocalOptions{Containment: level, Limits: env.Limits{Processes: -1, FileSize: 1 << 20,
 			OpenFiles: 40}})
-		if want := level + "; processes unlimited, memory unlimited, files up to 1 MiB, 40 open files"; l.Containment() != want {
+		want := level + "; processes unlimited, memory unlimited, files up to 1 MiB, 40 open files"
+		if l.Containment() != want {
 			t.Errorf("Containment is %q, want %q", l.Containment(), want)
 		}
 		_, result := run(t, l, env.Command{Script: "head -c 3000000 /dev/zero >big"})

@@ -178,7 +178,8 @@ func NewLocal(dir string, opts LocalOptions) (*Local, error) {
 		Memory: wanted.Memory}, roots...); err != nil {
 		return nil, err
 	}
-	if l.limits, err = newLimits(wanted, l.level.Limits(), opts.UserNamespaces && opts.Launch != nil, shell); err != nil {
+	if l.limits, err = newLimits(wanted, l.level.Limits(), opts.UserNamespaces && opts.Launch != nil,
+		shell); err != nil {
 		return nil, errors.Join(err, l.Close())
 	}
 	if err := l.openRoots(abs, opts.Roots, opts.ReadOnly); err != nil {

@@ -125,7 +125,8 @@ func (k *locks) open(name string) (*os.File, error) {
 		}
 		errs = append(errs, err)
 	}
-	return nil, fmt.Errorf("cannot lock the file, so nothing was changed; set XDG_STATE_HOME or LocalOptions.Locks to a writable directory: %w",
+	return nil, fmt.Errorf("cannot lock the file, so nothing was changed; set XDG_STATE_HOME or LocalOptions.Locks "+
+		"to a writable directory: %w",
 		errors.Join(errs...))
 }
 

@@ -63,7 +63,8 @@ func (c *endingContext) Err() error {
 	return nil
 }
 
-// A context that ends while names are resolved leaves out none of the files: all are locked or none.
+// A context that ends while names are resolved leaves out none of the files: all are locked or
+// none.
 func TestI6_LockOfAnEndingContext(t *testing.T) {
 	l := localIn(t, t.TempDir())
 	l.locks.wait = time.Millisecond

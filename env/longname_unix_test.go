@@ -32,7 +32,8 @@ func (c *countdown) Err() error {
 func TestU20_LongNamesAreRefused(t *testing.T) {
 	local := newLocal(t, t.TempDir(), env.LocalOptions{})
 	ctx := t.Context()
-	for _, name := range []string{strings.Repeat("a/", 20_000), strings.Repeat("../", 2_000), strings.Repeat("a", 4097)} {
+	for _, name := range []string{strings.Repeat("a/", 20_000), strings.Repeat("../", 2_000),
+		strings.Repeat("a", 4097)} {
 		for op, err := range map[string]error{
 			"write":  local.WriteFile(ctx, name, nil, 0o644),
 			"remove": local.Remove(ctx, name),
@@ -58,7 +59,10 @@ func TestU20_LongNamesAreRefused(t *testing.T) {
 			"resolve without links": func(ctx context.Context, name string) (string, error) {
 				return env.Resolve(ctx, struct{ env.Environment }{local}, name)
 			},
-			"find what is meant": func(ctx context.Context, name string) (string, error) { return env.Meant(ctx, local, name) },
+			"find what is meant": func(ctx context.Context, name string) (string,
+				error) {
+				return env.Meant(ctx, local, name)
+			},
 		} {
 			if _, err := do(ctx, name); !errors.Is(err, syscall.ENAMETOOLONG) {
 				t.Errorf("%s: %v", op, err)
@@ -99,7 +103,8 @@ func TestU20_LooksForANameAreBounded(t *testing.T) {
 	if _, err := local.Resolve(t.Context(), strings.Repeat("l/", 20)); !errors.Is(err, syscall.ENAMETOOLONG) {
 		t.Error(err)
 	}
-	if _, err := local.Resolve(&countdown{t.Context(), 50}, strings.Repeat("d/", 100)); !errors.Is(err, context.Canceled) {
+	if _, err := local.Resolve(&countdown{t.Context(), 50}, strings.Repeat("d/", 100)); !errors.Is(err,
+		context.Canceled) {
 		t.Error(err)
 	}
 }

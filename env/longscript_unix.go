@@ -34,12 +34,15 @@ func shellArgs(shell, script string) []string {
 func explainStart(err error, script string) error {
 	switch {
 	case strings.ContainsRune(script, 0):
-		return fmt.Errorf("the script has a NUL byte, which cannot be passed to a shell; write it as \\0 for printf, for instance: %w", err)
+		return fmt.Errorf("the script has a NUL byte, which cannot be passed to a shell; write it as \\0 for printf, "+
+			"for instance: %w", err)
 	case errors.Is(err, syscall.E2BIG) && len(script) <= maxArgument:
-		return fmt.Errorf("a variable, or all variables together, are longer than this system passes to a program: put the value into a file: %w", err)
+		return fmt.Errorf("a variable, or all variables together, are longer than this system passes to a program: "+
+			"put the value into a file: %w", err)
 	case errors.Is(err, syscall.E2BIG):
-		return fmt.Errorf("the script has %d bytes, which with the variables of its environment is more than this system passes to a "+
-			"program: write it to a file and run that, or give its data as input: %w", len(script), err)
+		return fmt.Errorf("the script has %d bytes, which with the variables of its environment is more than this "+
+			"system passes to a program: write it to a file and run that, or give its data as input: %w", len(script),
+			err)
 	}
 	return err
 }

@@ -120,8 +120,8 @@ func (e *AmbiguousError) Error() string {
 		list = append(list, strconv.QuoteToASCII(entry))
 	}
 	return fmt.Sprintf(
-		"%s does not exist, and several entries of its directory look like it: %s. Give one of these names exactly, with "+
-			"their escapes in the arguments",
+		"%s does not exist, and several entries of its directory look like it: %s. Give one of these names "+
+			"exactly, with their escapes in the arguments",
 		strconv.QuoteToASCII(e.Name),
 		strings.Join(list, " and "),
 	)

@@ -23,10 +23,10 @@ type Protection struct {
 	Refuse []string
 	// Ask lists files whose change needs approval; see Guard.
 	Ask []string
-	// Also returns further files for Ask, as absolute paths without links, and what [Exposed] returns.
-	// It is called when a change is judged: the first one, the next one after a command was started,
-	// and one when its answer is older than a second and than twenty times what it took. Nil means
-	// none.
+	// Also returns further files for Ask, as absolute paths without links, and what [Exposed]
+	// returns. It is called when a change is judged: the first one, the next one after a command
+	// was started, and one when its answer is older than a second and than twenty times what it
+	// took. Nil means none.
 	Also func() (files []string, exposed string)
 }
 
@@ -99,13 +99,14 @@ func (p *protected) check(ctx context.Context, op, name string) error {
 	}
 	if _, ok := p.Environment.(Resolver); !ok && p.linked(ctx, name) {
 		return &fs.PathError{Op: op, Path: name,
-			Err: fmt.Errorf("%w (the name goes through a symbolic link whose target is unknown; use a name without links)", ErrProtected)}
+			Err: fmt.Errorf("%w (the name goes through a symbolic link whose target is unknown; use a name "+
+				"without links)", ErrProtected)}
 	}
 	return nil
 }
 
-// places returns the paths that a name stands for, each once: as spelled, and with links resolved if
-// that is possible.
+// places returns the paths that a name stands for, each once: as spelled, and with links resolved
+// if that is possible.
 func (p *protected) places(ctx context.Context, name string, follow bool) []string {
 	abs := p.absolute(name)
 	all := []string{abs}
@@ -229,8 +230,8 @@ func (p *protected) Exposed(ctx context.Context) string {
 	return Exposed(ctx, p.Environment)
 }
 
-// repository returns the innermost directory around a file that git takes for a repository without a
-// work tree, or may take for one with the file, or "". A file HEAD or commondir asks by its name.
+// repository returns the innermost directory around a file that git takes for a repository without
+// a work tree, or may take for one with the file, or "". A file HEAD or commondir asks by its name.
 func (p *protected) repository(ctx context.Context, name string) string {
 	there := func(name string) bool {
 		_, err := p.Stat(ctx, name)

@@ -144,7 +144,8 @@ func TestI2_ProtectReportsWhatNeedsApproval(t *testing.T) {
 					t.Errorf("%s does not need approval", name)
 				}
 			}
-			for _, name := range []string{"f", "mcp.json", "src/hooks/useState.ts", "claude", "scripts/x", "new", "bare/config"} {
+			for _, name := range []string{"f", "mcp.json", "src/hooks/useState.ts", "claude", "scripts/x", "new",
+				"bare/config"} {
 				if why := env.Guarded(t.Context(), e, name); why != "" {
 					t.Errorf("%s needs approval: %s", name, why)
 				}

@@ -64,7 +64,8 @@ func ParseAgent(f File, name string) (*Agent, []Mistake) {
 	a.mode(p)
 	if isolation := p.Text("isolation"); isolation != "" {
 		if a.Worktree = isolation == "worktree"; !a.Worktree {
-			p.Mistake(p.Line("isolation"), "isolation can only be worktree, not %s, so it has no effect", shown(isolation))
+			p.Mistake(p.Line("isolation"), "isolation can only be worktree, not %s, so it has no effect",
+				shown(isolation))
 		}
 	}
 	p.Unsupported("skills are there for all agents", "skills")
@@ -81,7 +82,8 @@ func ParseAgent(f File, name string) (*Agent, []Mistake) {
 	switch {
 	case len(a.Name) > maxName || !agentName().MatchString(a.Name):
 		p.refuse(p.Line("name"),
-			"the agent is not used, because its name %s has other characters than letters, digits, -, _, . and :, or more than %d bytes", shown(a.Name), maxName)
+			"the agent is not used, because its name %s has other characters than letters, digits, -, _, . and :, or "+
+				"more than %d bytes", shown(a.Name), maxName)
 	case a.Name == generalPurpose || a.Name == generalist:
 		p.refuse(p.Line("name"), "the agent is not used, because there is always an agent %s", a.Name)
 	case a.Description == "":

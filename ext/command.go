@@ -97,7 +97,8 @@ func (p *Front) argumentNames() []string {
 	for _, n := range list {
 		if !isName(n) || n == "ARGUMENTS" {
 			p.Mistake(p.Line("arguments"),
-				"%s cannot be the name of an argument, which begins with a letter and goes on with letters, digits and _", shown(n))
+				"%s cannot be the name of an argument, which begins with a letter and goes on with letters, "+
+					"digits and _", shown(n))
 		}
 	}
 	return list

@@ -95,7 +95,9 @@ func TestM7_Commands(t *testing.T) {
 		want             *ext.Command
 		mistakes         []string
 	}{
-		{"complete", "a.md", "---\ndescription: Creates a commit\nargument-hint: [message] [scope]\nallowed-tools: Bash(git add:*), Bash(git commit:*)\nmodel: haiku\neffort: low\narguments: [message, scope]\n---\nCommit $message ($scope)\n",
+		{"complete", "a.md", "---\ndescription: Creates a commit\nargument-hint: [message] [scope]\nallowed-tools: " +
+			"Bash(git add:*), Bash(git commit:*)\nmodel: haiku\neffort: low\narguments: [message, scope]\n---\n" +
+			"Commit $message ($scope)\n",
 			&ext.Command{Description: "Creates a commit", Hint: "[message] [scope]", Model: "haiku", Effort: "low",
 				Tools: []string{"Bash(git add:*)", "Bash(git commit:*)"}}, nil},
 		{"none", "a.md", "# Fix the tests\n\nRun them.", &ext.Command{Description: "Fix the tests"}, nil},
@@ -103,8 +105,10 @@ func TestM7_Commands(t *testing.T) {
 			&ext.Command{Description: "Do it"}, []string{
 				"a.md, line 3: agent has no effect: a command runs in the session itself",
 				"a.md, line 4: hooks has no effect: hooks are configured in settings files",
-				"a.md, line 6: 1x cannot be the name of an argument, which begins with a letter and goes on with letters, digits and _",
-				"a.md, line 2: unknown fields have no effect: modle; the supported fields are description, argument-hint, model, effort, allowed-tools, arguments"}},
+				"a.md, line 6: 1x cannot be the name of an argument, which begins with a letter and goes on with " +
+					"letters, digits and _",
+				"a.md, line 2: unknown fields have no effect: modle; the supported fields are description, " +
+					"argument-hint, model, effort, allowed-tools, arguments"}},
 		{"empty", "a.md", "---\ndescription: x\n---\n \n", nil,
 			[]string{"a.md: there is no prompt in it, so there is no command /x"}},
 		{"many", "a.md", strings.Repeat("@a ", 51), nil,
@@ -149,7 +153,8 @@ func TestM7_CommandNames(t *testing.T) {
 func TestM7_GeminiCommands(t *testing.T) {
 	for _, c := range []struct{ name, data, args, want string }{
 		{"one line", `prompt = "Explain {{args}}, not $1"`, "a 'b", "Explain a 'b, not $1"},
-		{"lines", "# Makes a commit.\ndescription = 'Commits' # so\nprompt = \"\"\"\nLook at \"\"this\"\" \\\n   line:\n\n```diff\n!{git diff --staged}\n```\n\\u00e9\"\"\"\n", "",
+		{"lines", "# Makes a commit.\ndescription = 'Commits' # so\nprompt = \"\"\"\nLook at \"\"this\"\" \\\n   " +
+			"line:\n\n```diff\n!{git diff --staged}\n```\n\\u00e9\"\"\"\n", "",
 			"Look at \"\"this\"\" line:\n\n```diff\n⟨git diff --staged⟩\n```\né"},
 		{"arguments of commands",
 			"prompt = '''!{grep -r \"{{ args }}\" -e {{args}} '{{args}}' $ARGUMENTS | awk '{print $1}'}'''", `a "b`,
@@ -168,14 +173,16 @@ func TestM7_GeminiCommands(t *testing.T) {
 		})
 	}
 	for data, want := range map[string]string{
-		"prompt = 'x'\nmodel = 'y'":  "x.toml: model is unknown and has no effect; the supported names are prompt and description",
+		"prompt = 'x'\nmodel = 'y'": "x.toml: model is unknown and has no effect; the supported names are prompt " +
+			"and description",
 		"\nprompt = 12":              "x.toml: there is no prompt in it that is a string, so there is no command /x",
 		"prompt = 'x":                "x.toml, line 1: unexpected EOF; expected \"'\", so there is no command /x",
 		"prompt = 'x' y":             "x.toml, line 1: expected a top-level item to end with a newline",
 		"prompt = \"\\q\"":           `x.toml, line 1: invalid escape in string '\q', so there is no command /x`,
 		"prompt = \"\\ud800\"":       `x.toml, line 1: Escaped character '\ud800' is not valid`,
 		"prompt = 'a'\nprompt = 'b'": "x.toml, line 2: Key 'prompt' has already been defined.",
-		"a" + strings.Repeat(".a", 40_000) + " = 1\nprompt = 'x'": "x.toml, line 1: more than 32 tables, lists and parts of names are inside each other, so there is no command /x",
+		"a" + strings.Repeat(".a", 40_000) + " = 1\nprompt = 'x'": "x.toml, line 1: more than 32 tables, lists and " +
+			"parts of names are inside each other, so there is no command /x",
 		"description = 'x'": "x.toml: there is no prompt in it that is a string, so there is no command /x",
 		"prompt = 'a !{b'":  "x.toml: !{b has no closing brace, so there is no command /x",
 	} {

@@ -13,8 +13,8 @@ import (
 // becomes part of the system prompt, lists the skills.
 func ExampleSkillTool() {
 	file := ext.File{Name: ".agents/skills/release/SKILL.md", Origin: ext.Project,
-		Data: []byte("---\nname: release\ndescription: Makes a release. Use it when a version is to be published.\n---\n" +
-			"1. Run the tests.\n2. Write the changelog.\n")}
+		Data: []byte("---\nname: release\ndescription: Makes a release. Use it when a version is to be " +
+			"published.\n---\n1. Run the tests.\n2. Write the changelog.\n")}
 	skill, mistakes := ext.ParseSkill(file, "release")
 	for _, m := range mistakes {
 		fmt.Println(m.Error())
@@ -32,7 +32,8 @@ func ExampleSkillTool() {
 func ExampleCommand_Fill() {
 	command, mistakes := ext.ParseCommand(ext.File{Name: ".claude/commands/review.md", Origin: ext.Project,
 		Data: []byte(
-			"---\ndescription: Reviews a branch.\nargument-hint: <branch>\n---\nReview $1 by @docs/style.md:\n!`git diff main...$1`\n")},
+			"---\ndescription: Reviews a branch.\nargument-hint: <branch>\n---\nReview $1 by @docs/style.md:\n!`git " +
+				"diff main...$1`\n")},
 		ext.CommandName("review.md"))
 	for _, m := range mistakes {
 		log.Print(m.Error())
@@ -63,7 +64,8 @@ func ExampleCommand_Fill() {
 // counts.
 func ExampleParseAgent() {
 	agent, mistakes := ext.ParseAgent(ext.File{Name: ".claude/agents/tester.md", Origin: ext.Project, Data: []byte(
-		"---\nname: tester\ndescription: Runs the tests.\ntools: Bash, Read\ncolour: green\n---\nYou run tests and change nothing.\n")}, "tester")
+		"---\nname: tester\ndescription: Runs the tests.\ntools: Bash, Read\ncolour: green\n---\nYou run tests and " +
+			"change nothing.\n")}, "tester")
 	fmt.Printf("%s may use %v: %s\n", agent.Name, agent.Tools, agent.Prompt)
 	for _, m := range mistakes {
 		fmt.Println(m.Error())

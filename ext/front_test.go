@@ -51,18 +51,22 @@ func TestM6_FrontMatter(t *testing.T) {
 			read{Description: "one", Hidden: true, Body: "Body\nline\n", BodyLine: 5}},
 		{"lines before it", "\n\n---\ndescription: one\nx: 1\n---\nBody", read{Description: "one", Body: "Body",
 			BodyLine: 7,
-			Mistakes: []string{"a.md, line 5: unknown fields have no effect: x; the supported fields are description, argument-hint, allowed-tools, paths, hidden, metadata"}}},
+			Mistakes: []string{"a.md, line 5: unknown fields have no effect: x; the supported fields are " +
+				"description, argument-hint, allowed-tools, paths, hidden, metadata"}}},
 		{"a colon in the description",
-			"---\ndescription: Use when building workflows: clips, reframing. Triggers on: 'video'\nallowed-tools: Bash(git add:*), Bash(git log --grep \"a, b\")\n---\n",
+			"---\ndescription: Use when building workflows: clips, reframing. Triggers on: 'video'\nallowed-tools: " +
+				"Bash(git add:*), Bash(git log --grep \"a, b\")\n---\n",
 			read{Description: "Use when building workflows: clips, reframing. Triggers on: 'video'",
 				Tools: []string{"Bash(git add:*)", `Bash(git log --grep "a, b")`}, BodyLine: 5}},
 		{"a colon in a continued description",
-			"---\ndescription:\n  Reviews a plan.\n  Pairs with the design skill: grill first,\n  then build.\nhidden: true\n---\n",
+			"---\ndescription:\n  Reviews a plan.\n  Pairs with the design skill: grill first,\n  then build.\n" +
+				"hidden: true\n---\n",
 			read{Description: "Reviews a plan. Pairs with the design skill: grill first, then build.", Hidden: true,
 				BodyLine: 8}},
 		{"quotes and what follows", "---\ndescription: \"Reads\" and writes\nhidden: true\n---\n",
 			read{Description: `"Reads" and writes`, Hidden: true, BodyLine: 5,
-				Mistakes: []string{"a.md, line 2: the value of description is not valid YAML (did not find expected key), so it is read as it is written"}}},
+				Mistakes: []string{"a.md, line 2: the value of description is not valid YAML (did not find expected " +
+					"key), so it is read as it is written"}}},
 		{"block text", "---\ndescription: |\n  One: two\n  three\nargument-hint: >-\n  a\n  b\n---\n",
 			read{Description: "One: two\nthree", Hint: "a b", BodyLine: 9}},
 		{"hints look like lists", "---\nargument-hint: [issue-number]\n---\n", read{Hint: "[issue-number]",
@@ -83,7 +87,8 @@ func TestM6_FrontMatter(t *testing.T) {
 		{"values of other types",
 			"---\ndescription: 12\nhidden: TRUE\nargument-hint: ~\nmetadata:\n  version: 1.0\n  tags: [a]\n---\n",
 			read{Description: "12", Hidden: true, Metadata: map[string]string{"version": "1.0"}, BodyLine: 9}},
-		{"mistakes", "---\ndescription:\n  a: b\nhidden: maybe\nshell: powershell\nmetadata: x\nallowed-tools: {a: b}\nhidden: true\n---\n", read{BodyLine: 10, Mistakes: []string{
+		{"mistakes", "---\ndescription:\n  a: b\nhidden: maybe\nshell: powershell\nmetadata: x\nallowed-tools: {a: " +
+			"b}\nhidden: true\n---\n", read{BodyLine: 10, Mistakes: []string{
 			"a.md, line 2: description has to be text, not a list or fields of its own, so it has no effect",
 			"a.md, line 4: hidden has to be true or false, not maybe, so it has no effect",
 			"a.md, line 5: shell has no effect: agents run commands with one shell",
@@ -99,9 +104,11 @@ func TestM6_FrontMatter(t *testing.T) {
 			read{Description: `a\u{1b}[31mb\u{202e}`, Body: `x\u{1b}[0m\u{200b}`, BodyLine: 4}},
 		{"not UTF-8", "---\ndescription: caf\xe9\n---\n\xff", read{Description: "caf\ufffd", Body: "\ufffd",
 			BodyLine: 4, Mistakes: []string{"a.md: the file is not UTF-8 text"}}},
-		{"aliases are text", "---\na: &a [x, x]\nb: &b [*a, *a]\nallowed-tools: [*b, *b]\nmetadata: {c: *b}\ndescription: *a\n---\n", read{BodyLine: 8, Tools: []string{"*b", "*b"}, Description: "*a",
+		{"aliases are text", "---\na: &a [x, x]\nb: &b [*a, *a]\nallowed-tools: [*b, *b]\nmetadata: {c: *b}\n" +
+			"description: *a\n---\n", read{BodyLine: 8, Tools: []string{"*b", "*b"}, Description: "*a",
 			Metadata: map[string]string{},
-			Mistakes: []string{"a.md, line 2: unknown fields have no effect: a, b; the supported fields are description, argument-hint, allowed-tools, paths, hidden, metadata"}}},
+			Mistakes: []string{"a.md, line 2: unknown fields have no effect: a, b; the supported fields are " +
+				"description, argument-hint, allowed-tools, paths, hidden, metadata"}}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if diff := cmp.Diff(c.want, readFront(c.data)); diff != "" {
@@ -115,7 +122,8 @@ func TestM6_FrontMatterIsBounded(t *testing.T) {
 	for _, c := range []struct{ name, data, mistake string }{
 		{"file", "---\ndescription: one\n---\n" + strings.Repeat("x", ext.MaxFile),
 			"a.md: the file has more than 1024 KiB, so it is not used"},
-		{"UTF-16", "\xff\xfe-\x00-\x00-\x00\n\x00", "a.md: the file has NUL bytes, so it is not used: save it as UTF-8 text"},
+		{"UTF-16", "\xff\xfe-\x00-\x00-\x00\n\x00", "a.md: the file has NUL bytes, so it is not used: save it as " +
+			"UTF-8 text"},
 		{"front matter", "---\ndescription: " + strings.Repeat("x", 64<<10) + "\n---\nBody",
 			"a.md, line 1: the front matter has more than 64 KiB, so it is not used"},
 		{"fields", "---\n" + fields(5000) + "---\nBody",
@@ -123,7 +131,8 @@ func TestM6_FrontMatterIsBounded(t *testing.T) {
 		{"fields that are no YAML", "---\ndescription: a: b\n" + fields(5000) + "---\nBody",
 			"a.md, line 102: there are more than 100 fields; the others are not used"},
 		{"nested", "---\ndescription: " + strings.Repeat("[", 20_000) + "\n---\nBody",
-			"a.md, line 2: the value of description is not valid YAML (exceeded max depth of 10000), so it is read as it is written"},
+			"a.md, line 2: the value of description is not valid YAML (exceeded max depth of 10000), so it is read " +
+				"as it is written"},
 		{"a long error", "---\ndescription: [*" + strings.Repeat("a", 40_000) + "\n---\nBody",
 			"a.md, line 2: the value of description is not valid YAML (unknown anchor '" + strings.Repeat("a",
 				484) + "...), so it is read as it is written"},

@@ -49,7 +49,8 @@ func ParseSkill(f File, name string) (*Skill, []Mistake) {
 	}
 	s := &Skill{Name: name, File: f.Name, Origin: f.Origin, Body: strings.TrimSpace(p.Body)}
 	if !usableName(name) {
-		p.refuse(0, "the skill is not used, because its directory's name has other characters than a-z, 0-9 and -, has more than %d, or begins with mcp__", maxName)
+		p.refuse(0, "the skill is not used, because its directory's name has other characters than a-z, 0-9 and -, "+
+			"has more than %d, or begins with mcp__", maxName)
 		return nil, p.Mistakes()
 	}
 	p.checkName(name)
@@ -140,7 +141,8 @@ func (p *Front) noteCommands() {
 	line := p.BodyLine
 	for text := range strings.Lines(p.Body) {
 		if text = strings.TrimSpace(text); strings.HasPrefix(text, "!`") || strings.Contains(text, " !`") {
-			p.Mistake(line, "a command such as !`ls` runs only if a person uses the skill; a model that loads it reads the command")
+			p.Mistake(line, "a command such as !`ls` runs only if a person uses the skill; a model that loads it "+
+				"reads the command")
 			return
 		}
 		line++
@@ -237,7 +239,8 @@ func (s *Skill) head(files, notes []string) string {
 		fmt.Fprintf(&b, "File names in them are relative to its directory: %s\n", texts.Shown(s.Dir))
 	}
 	if len(s.AllowedTools) > 0 {
-		fmt.Fprintf(&b, "Its author expects it to use these tools: %s. That permits nothing: calls are decided about as always.\n",
+		fmt.Fprintf(&b, "Its author expects it to use these tools: %s. That permits nothing: calls are decided about "+
+			"as always.\n",
 			cut(strings.Join(s.AllowedTools, ", "), maxDescription))
 	}
 	if len(files) > 0 {

@@ -30,15 +30,17 @@ func TestM6_SkillFiles(t *testing.T) {
 		mistakes        []string
 	}{
 		{"as the specification has it", "pdf-forms",
-			"---\nname: pdf-forms\ndescription: Fills PDF forms. Use when the user mentions PDFs or forms.\nlicense: Apache-2.0\n" +
-				"compatibility: Needs python3\nmetadata:\n  author: example\n  version: \"1.0\"\nallowed-tools: Bash(python3:*) Read\n---\n\n# PDF forms\n\nRun scripts/fill.py.\n",
+			"---\nname: pdf-forms\ndescription: Fills PDF forms. Use when the user mentions PDFs or forms.\nlicense: " +
+				"Apache-2.0\ncompatibility: Needs python3\nmetadata:\n  author: example\n  version: \"1.0\"\n" +
+				"allowed-tools: Bash(python3:*) Read\n---\n\n# PDF forms\n\nRun scripts/fill.py.\n",
 			&ext.Skill{Name: "pdf-forms", Description: "Fills PDF forms. Use when the user mentions PDFs or forms.",
 				ForModel: true, ForUser: true,
 				AllowedTools: []string{"Bash(python3:*)", "Read"}, Body: "# PDF forms\n\nRun scripts/fill.py."}, nil},
 		{"UTF-16", "odd", "\xff\xfeT\x00", nil,
 			[]string{"SKILL.md: the file has NUL bytes, so it is not used: save it as UTF-8 text"}},
 		{"for people alone", "deploy",
-			"---\nname: deploy\ndescription: Deploys\ndisable-model-invocation: true\nargument-hint: [environment]\n---\nDeploy $ARGUMENTS.",
+			"---\nname: deploy\ndescription: Deploys\ndisable-model-invocation: true\nargument-hint: [environment]\n" +
+				"---\nDeploy $ARGUMENTS.",
 			&ext.Skill{Name: "deploy", Description: "Deploys", Hint: "[environment]", ForUser: true,
 				Body: "Deploy $ARGUMENTS."}, nil},
 		{"for models alone", "style",
@@ -46,21 +48,25 @@ func TestM6_SkillFiles(t *testing.T) {
 			&ext.Skill{Name: "style",
 				Description: "How code looks here. Use always.", ForModel: true, Body: "Text"}, nil},
 		{"fields of another program", "research",
-			"---\nname: research\ndescription: Looks around\ncontext: fork\nagent: Explore\nmodel: opus\nhooks:\n  Stop: []\nversion: 2\ntriggers: [a, b]\n---\nText",
+			"---\nname: research\ndescription: Looks around\ncontext: fork\nagent: Explore\nmodel: opus\nhooks:\n  " +
+				"Stop: []\nversion: 2\ntriggers: [a, b]\n---\nText",
 			&ext.Skill{Name: "research", Description: "Looks around", ForModel: true, ForUser: true, Body: "Text"},
 			[]string{
 				"SKILL.md, line 4: context has no effect: skills are read by the session's own agent",
 				"SKILL.md, line 5: agent has no effect: skills are read by the session's own agent",
 				"SKILL.md, line 6: model has no effect: a skill does not change the session's model",
 				"SKILL.md, line 7: hooks has no effect: write hooks into .claude/settings.json",
-				"SKILL.md, line 10: unknown fields have no effect: triggers; the supported fields are name, description, when_to_use, argument-hint, " +
-					"disable-model-invocation, user-invocable, arguments, allowed-tools, license, compatibility, metadata"}},
+				"SKILL.md, line 10: unknown fields have no effect: triggers; the supported fields are name, " +
+					"description, when_to_use, argument-hint, disable-model-invocation, user-invocable, arguments, " +
+					"allowed-tools, license, compatibility, metadata"}},
 		{"another name, and a colon", "code-review",
-			"---\nname: Code Review\ndescription: Reviews code: style, tests. Triggers on: 'review'\nwhen_to_use: Before a commit\n---\nText",
+			"---\nname: Code Review\ndescription: Reviews code: style, tests. Triggers on: 'review'\nwhen_to_use: " +
+				"Before a commit\n---\nText",
 			&ext.Skill{Name: "code-review",
 				Description: "Reviews code: style, tests. Triggers on: 'review' Before a commit", ForModel: true,
 				ForUser: true, Body: "Text"},
-			[]string{"SKILL.md, line 2: the name Code Review is not that of the directory, so the skill is called code-review"}},
+			[]string{"SKILL.md, line 2: the name Code Review is not that of the directory, so the skill is called " +
+				"code-review"}},
 		{"no front matter", "notes", "# Notes\n\nHow we write\nnotes.\n\nMore.",
 			&ext.Skill{Name: "notes", Description: "How we write notes.", ForModel: true, ForUser: true,
 				Body: "# Notes\n\nHow we write\nnotes.\n\nMore."},
@@ -76,19 +82,23 @@ func TestM6_SkillFiles(t *testing.T) {
 			"---\ndescription: Says what changed\n---\nText\n\nThe changes: !`git status`\n",
 			&ext.Skill{Name: "status", Description: "Says what changed",
 				ForModel: true, ForUser: true, Body: "Text\n\nThe changes: !`git status`"},
-			[]string{"SKILL.md, line 6: a command such as !`ls` runs only if a person uses the skill; a model that loads it reads the command"}},
+			[]string{"SKILL.md, line 6: a command such as !`ls` runs only if a person uses the skill; a model that " +
+				"loads it reads the command"}},
 		{"a long description", "long", "---\ndescription: " + strings.Repeat("é", 1030) + "\n---\nText",
 			&ext.Skill{Name: "long", Description: strings.Repeat("é", 1021) + "...",
 				ForModel: true, ForUser: true, Body: "Text"},
 			[]string{"SKILL.md, line 2: the description has 1030 characters, of which the model reads 1024"}},
 		{"capital letters", "My_Skill", "---\ndescription: x\n---\nText", &ext.Skill{Name: "My_Skill", Description: "x",
 			ForModel: true, ForUser: true, Body: "Text"},
-			[]string{"SKILL.md: other programs may refuse the name My_Skill: the specification allows a-z, 0-9 and - between them"}},
+			[]string{"SKILL.md: other programs may refuse the name My_Skill: the specification allows a-z, 0-9 and - " +
+				"between them"}},
 		{"no name", "a b", "---\ndescription: x\n---\nText", nil,
-			[]string{"SKILL.md: the skill is not used, because its directory's name has other characters than a-z, 0-9 and -, has more than 64, or begins with mcp__",
+			[]string{"SKILL.md: the skill is not used, because its directory's name has other characters than a-z, " +
+				"0-9 and -, has more than 64, or begins with mcp__",
 				"SKILL.md, line 2: unknown fields have no effect: description"}},
 		{"the name of a prompt", "mcp__x__y", "Text", nil,
-			[]string{"SKILL.md: the skill is not used, because its directory's name has other characters than a-z, 0-9 and -, has more than 64, or begins with mcp__"}},
+			[]string{"SKILL.md: the skill is not used, because its directory's name has other characters than a-z, " +
+				"0-9 and -, has more than 64, or begins with mcp__"}},
 		{"two megabytes", "big", "---\ndescription: x\n---\n" + strings.Repeat("x", 2<<20), nil,
 			[]string{"SKILL.md: the file has more than 1024 KiB, so it is not used"}},
 	} {
@@ -156,8 +166,8 @@ func TestM6_LoadingASkill(t *testing.T) {
 	got := loadSkill(t, `{"name": "fill"}`, s, hidden)
 	want := "These are the instructions of the skill fill.\nFile names in them are relative to its directory: " +
 		s.Dir + "\n" +
-		"Its author expects it to use these tools: Read, Bash(python3:*). That permits nothing: calls are decided about as always.\n" +
-		"Its files: reference.md, scripts/fill.py\n\nText of fill, see " + s.Dir + "/x\n"
+		"Its author expects it to use these tools: Read, Bash(python3:*). That permits nothing: calls are decided " +
+		"about as always.\nIts files: reference.md, scripts/fill.py\n\nText of fill, see " + s.Dir + "/x\n"
 	if diff := cmp.Diff(want, got.Model.Text()); diff != "" || got.IsError {
 		t.Error(diff)
 	}

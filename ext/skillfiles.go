@@ -49,7 +49,8 @@ func regular(root *os.Root) error {
 	info, err := root.Stat(SkillFile)
 	if err != nil {
 		if _, inside := root.Lstat(SkillFile); inside == nil && !errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("%s is a symbolic link that leads out of the skill's directory, so it is not read", SkillFile)
+			return fmt.Errorf("%s is a symbolic link that leads out of the skill's directory, so it is not read",
+				SkillFile)
 		}
 		return err
 	}

@@ -48,7 +48,8 @@ func SkillTool(skills []*Skill, budget int) (t tool.Tool, shortened string) {
 	}
 	t = tool.New(llm.ToolDefinition{Name: SkillToolName,
 		Description: "Loads a skill: instructions for a kind of task, and the names of the files that " +
-			"they use. The system prompt lists the skills. Load the skill that fits a task before you begin, and follow it."},
+			"they use. The system prompt lists the skills. Load the skill that fits a task before you begin, and " +
+			"follow it."},
 		func(_ context.Context, _ *tool.Call, args skillArguments) (tool.Result, error) {
 			return load(skills, args.Name), nil
 		})
@@ -57,8 +58,9 @@ func SkillTool(skills []*Skill, budget int) (t tool.Tool, shortened string) {
 	t.Limit = tool.Limit{Chars: maxSkillText, Keep: tool.KeepHead}
 	t.Instead = []tool.Instead{{Of: []string{"activate_skill", "load_skill", "use_skill"}}}
 	list, shortened := listing(mine, budget)
-	t.Guidance = "A skill has instructions for a kind of task. If the description of one fits what you are to do, load it with this tool first and " +
-		"follow it. If a summary has replaced its text, load it again. The skills:\n" + list
+	t.Guidance = "A skill has instructions for a kind of task. If the description of one fits what you are to do, " +
+		"load it with this tool first and follow it. If a summary has replaced its text, load it again. The " +
+		"skills:\n" + list
 	return t, shortened
 }
 

@@ -43,7 +43,8 @@ func TestP2_InterruptedAtAnError(t *testing.T) {
 		"came to an end": {&agent.Result{Reason: agent.ReasonCompleted}, nil, Done, agent.ReasonCompleted},
 	} {
 		r := &running{Worker: Worker{TTL: time.Second}, life: t.Context()}
-		j := &Job{Space: &Space{Journals: unreadable{}}, worker: r, claim: &aClaim{}, gate: &gate{}, log: slog.New(slog.DiscardHandler)}
+		j := &Job{Space: &Space{Journals: unreadable{}}, worker: r, claim: &aClaim{}, gate: &gate{},
+			log: slog.New(slog.DiscardHandler)}
 		j.hold, j.endHold = context.WithCancelCause(t.Context())
 		j.stop, j.endStop = context.WithCancelCause(j.hold)
 		j.endStop(errInterrupted)

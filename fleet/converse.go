@@ -117,7 +117,8 @@ func (j *Job) drive(h Hosted) (*agent.Result, error) {
 	ended := make(chan ending, 1)
 	go func() {
 		var e ending
-		e.err = careful("Session.Submit or Hosted.Verify", func() (err error) { e.result, err = j.submit(watch, h); return err })
+		e.err = careful("Session.Submit or Hosted.Verify",
+			func() (err error) { e.result, err = j.submit(watch, h); return err })
 		ended <- e
 	}()
 	select {

@@ -57,7 +57,8 @@ type Tenant struct {
 	// MaxQueued bounds the tasks that are not final; 0 means no limit. Submit refuses more, with a
 	// [LimitError].
 	MaxQueued int `json:"max_queued,omitempty"`
-	// Budget is what all tasks of the tenant may use together: tokens and US dollars. It has no time.
+	// Budget is what all tasks of the tenant may use together: tokens and US dollars. It has no
+	// time.
 	Budget Budget `json:"budget,omitzero"`
 }
 

@@ -328,8 +328,8 @@ func (s *site) facts(space *fleet.Space, id string) (facts []string) {
 	return facts
 }
 
-// TestP4_WorkersUnderFaults cuts each of three workers off for longer than its lease while their lines
-// lose answers, and checks each task, and what those have seen who watch.
+// TestP4_WorkersUnderFaults cuts each of three workers off for longer than its lease while their
+// lines lose answers, and checks each task, and what those have seen who watch.
 func TestP4_WorkersUnderFaults(t *testing.T) {
 	for name, ground := range map[string]func(*testing.T) *ground{"memory": inMemory, "server": onServer} {
 		t.Run(name, func(t *testing.T) { workersUnderFaults(ground(t)) })
@@ -391,8 +391,8 @@ func (s *site) faultyWorker(over context.Context, i int) {
 	}
 }
 
-// TestP4_ZombieOverAServer cuts a worker off while it waits for its model. When it comes back, somebody
-// else has done its task, and the model asks it for one more effect.
+// TestP4_ZombieOverAServer cuts a worker off while it waits for its model. When it comes back,
+// somebody else has done its task, and the model asks it for one more effect.
 func TestP4_ZombieOverAServer(test *testing.T) {
 	t := onServer(test)
 	asked, goOn := make(chan struct{}), make(chan struct{})
@@ -435,7 +435,8 @@ func TestP4_ZombieOverAServer(test *testing.T) {
 	}
 }
 
-// TestP4_DrainOverAServer checks that a worker that is drained gives its tasks away between two steps.
+// TestP4_DrainOverAServer checks that a worker that is drained gives its tasks away between two
+// steps.
 func TestP4_DrainOverAServer(test *testing.T) {
 	t := onServer(test)
 	const tasks = 3
@@ -480,8 +481,8 @@ func TestP4_DrainOverAServer(test *testing.T) {
 	t.ok(end())
 }
 
-// TestP7_WorkersSurviveARestart restarts what keeps the fleet while workers have effects. The same workers
-// or others do the rest.
+// TestP7_WorkersSurviveARestart restarts what keeps the fleet while workers have effects. The same
+// workers or others do the rest.
 func TestP7_WorkersSurviveARestart(test *testing.T) {
 	t := onServer(test)
 	const tasks = 4

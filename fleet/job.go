@@ -254,9 +254,9 @@ func (j *Job) openWorkspace() error {
 	})
 }
 
-// careful calls code of the host. If it panics, the task has failed, and the worker's other tasks go
-// on. Nothing bounds how long it takes: code that ignores the end of its context holds a slot of the
-// worker, and the worker's end, until it returns.
+// careful calls code of the host. If it panics, the task has failed, and the worker's other tasks
+// go on. Nothing bounds how long it takes: code that ignores the end of its context holds a slot of
+// the worker, and the worker's end, until it returns.
 func careful(what string, code func() error) error {
 	err := guard.Run(what, code)
 	if _, ok := errors.AsType[*guard.Panic](err); ok {

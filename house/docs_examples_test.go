@@ -33,7 +33,8 @@ func TestQ3_EveryPackageHasAnExample(t *testing.T) {
 		}
 		packages++
 		if lines := strings.Count(strings.TrimSpace(*comment), "\n") + 1; lines < 3 {
-			t.Errorf("%s: the package comment has %d lines: say what the package is for, what to start with, and what it does not do", path, lines)
+			t.Errorf("%s: the package comment has %d lines: say what the package is for, what to start with, and "+
+				"what it does not do", path, lines)
 		}
 		for _, e := range examples {
 			if e.Output != "" || e.EmptyOutput {

@@ -180,7 +180,8 @@ func TestQ4_PagesNamedInCodeExist(t *testing.T) {
 	}
 }
 
-// TestQ4_FilesNamedInPagesExist checks the files of the repository that pages name in code spans, such as agent/next.go or profile/*/native_*.go.
+// TestQ4_FilesNamedInPagesExist checks the files of the repository that pages name in code spans,
+// such as agent/next.go or profile/*/native_*.go.
 func TestQ4_FilesNamedInPagesExist(t *testing.T) {
 	form := regexp.MustCompile(`^([a-z]+)/[\w./*-]+\.(go|txtar|json|js|sh|py)$`)
 	for _, name := range pageNames(t) {

@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-var update = flag.Bool("update", false, "write the picture of the packages in DESIGN.md and the sizes in docs/size.md again")
+var update = flag.Bool("update", false, "write the picture of the packages in DESIGN.md and the sizes in "+
+	"docs/size.md again")
 
 // group is a part of the picture of the packages: those that do the same for a session.
 type group struct {
@@ -123,7 +124,8 @@ func drawn(t *testing.T, want string) {
 		t.Fatalf("DESIGN.md has no place for the picture, between %s and %s", begin, end)
 	case got == want:
 	case !*update:
-		t.Errorf("the picture in DESIGN.md is not what go list says; draw it again with: (cd house && go test . -run T13 -update)\n%s", want)
+		t.Errorf("the picture in DESIGN.md is not what go list says; draw it again with: (cd house && go test . -run "+
+			"T13 -update)\n%s", want)
 	default:
 		if err := os.WriteFile("DESIGN.md", []byte(before+begin+want+end+after), 0o644); err != nil {
 			t.Error(err)

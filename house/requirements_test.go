@@ -24,8 +24,8 @@ var (
 	runForm  = regexp.MustCompile(`-run '?([^\s'/]+)`)
 )
 
-// TestS7_Requirements checks that each id in the name of a test, a fuzz target or a benchmark has a row in docs/requirements.md,
-// and that each row there has one of these or a command.
+// TestS7_Requirements checks that each id in the name of a test, a fuzz target or a benchmark has a
+// row in docs/requirements.md, and that each row there has one of these or a command.
 func TestS7_Requirements(t *testing.T) {
 	rows, parts := readRequirements(t)
 	files := testFiles(t)
@@ -97,7 +97,8 @@ func readRequirements(t *testing.T) (rows map[string]string, parts map[string]bo
 	return rows, parts
 }
 
-// testFiles returns the files of all tests, fuzz targets and benchmarks of all modules, by their names.
+// testFiles returns the files of all tests, fuzz targets and benchmarks of all modules, by their
+// names.
 func testFiles(t *testing.T) map[string]string {
 	t.Helper()
 	files := map[string]string{}

@@ -252,8 +252,8 @@ func give(ctx context.Context, s tool.Session, d *Document) error {
 	case room >= leastRoom:
 		text = strings.TrimSpace(cutText(text, room)) + "\n" + projectCut
 	default:
-		text = fmt.Sprintf("The project instructions in %s are not shown, because those of other directories fill their 32KB. Read that file before you "+
-			"work on files to which it applies.", sanitize.Line(d.Path))
+		text = fmt.Sprintf("The project instructions in %s are not shown, because those of other directories fill "+
+			"their 32KB. Read that file before you work on files to which it applies.", sanitize.Line(d.Path))
 	}
 	data, err := json.Marshal(struct {
 		Path string `json:"path"`

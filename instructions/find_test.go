@@ -159,7 +159,8 @@ a/b/AGENTS.md whole
 		"OVERRIDE OF A", "AGENTS OF B")
 	lacks(t, found.Text, "NO RULE", "AGENTS OF A", "GEMINI", "BELOW")
 	w.expect("mistakes", w.told(found), "")
-	w.expect("without names", w.listed(w.find("a", instructions.Options{Names: []string{"GEMINI.md"}})), `AGENTS.md whole
+	w.expect("without names", w.listed(w.find("a", instructions.Options{Names: []string{"GEMINI.md"}})),
+		`AGENTS.md whole
 a/AGENTS.override.md whole
 a/AGENTS.md shadowed a/AGENTS.override.md
 `)
@@ -191,7 +192,8 @@ func TestM10_BudgetIsTold(t *testing.T) {
 	found := w.find("a/b", instructions.Options{User: user, UserMistakes: mistakes})
 	w.expect("documents", w.listed(found),
 		own.dir+"/AGENTS.md cut\nAGENTS.md whole\na/AGENTS.md cut\na/b/AGENTS.md left out\n")
-	w.expect("mistakes", w.told(found), own.dir+`/AGENTS.md: it has 40000 bytes and is cut, because a user's instructions can have 32768 bytes in all
+	w.expect("mistakes", w.told(found),
+		own.dir+`/AGENTS.md: it has 40000 bytes and is cut, because a user's instructions can have 32768 bytes in all
 a/AGENTS.md: it has 20000 bytes and is cut, because a project's instructions can have 32768 bytes in all
 a/b/AGENTS.md: it is left out, because a project's instructions can have 32768 bytes in all
 `)
@@ -223,7 +225,8 @@ func TestM10_WhatIsNotUsedIsTold(t *testing.T) {
 	w.link("nowhere", "AGENTS.override.md")
 	found := w.find("", claude())
 	lacks(t, found.Text, "OUTSIDE")
-	w.expect("mistakes", strings.ReplaceAll(strings.ReplaceAll(w.told(found), outside.dir, "OUT"), w.dir, "DIR"), `AGENTS.md: it is not used: leads to OUT/x.md, which is outside of the allowed directories (); use a path inside of them
+	w.expect("mistakes", strings.ReplaceAll(strings.ReplaceAll(w.told(found), outside.dir, "OUT"), w.dir, "DIR"),
+		`AGENTS.md: it is not used: leads to OUT/x.md, which is outside of the allowed directories (); use a path inside of them
 CLAUDE.md: it is not used: it is not a regular file
 CLAUDE.local.md: it is not used: it leads out of DIR, or into git's directory
 `)

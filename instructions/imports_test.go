@@ -72,7 +72,8 @@ func TestM10_WhatIsNoImport(t *testing.T) {
 func TestM10_ImportsStayInTheProject(t *testing.T) {
 	outside := newTree(t, "secret.md", "OUTSIDE")
 	w := newTree(t, "AGENTS.md", "\n\nFirst\n@../x.md\n@~/.ssh/id_rsa\n@"+outside.dir+
-		"/secret.md\n@link.md @dir/secret.md\n@.git/config @./.env\n@env.md @missing.md\n@docs/ @./docs\n@./docs/x.md @key.md",
+		"/secret.md\n@link.md @dir/secret.md\n@.git/config @./.env\n@env.md @missing.md\n@docs/ @./docs\n"+
+		"@./docs/x.md @key.md",
 		".env", "TOKEN=OUTSIDE", "docs/x.md", "INSIDE", "key.md", "OUTSIDE")
 	w.link(filepath.Join(outside.dir, "secret.md"), "link.md")
 	w.link(outside.dir, "dir")
@@ -129,7 +130,8 @@ func TestM10_UserDocuments(t *testing.T) {
 	found := w.find("", o)
 	text := strings.ReplaceAll(found.Text, home.dir, "~")
 	has(t, text, "# User instructions from ~/.config/attractor/AGENTS.md\n\nThey apply to all projects.\n\nOF THE USER",
-		"# User instructions from ~/more.md\n\nImported by ~/.config/attractor/AGENTS.md. They apply to all projects.\n\nMORE",
+		"# User instructions from ~/more.md\n\nImported by ~/.config/attractor/AGENTS.md. They apply to all "+
+			"projects.\n\nMORE",
 		"OF CLAUDE", "# Project instructions from", "PROJECT")
 	if strings.Count(text, "OF CLAUDE") != 1 || strings.Count(text, "MORE") != 1 {
 		t.Errorf("a text is there twice:\n%s", text)

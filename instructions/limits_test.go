@@ -86,7 +86,8 @@ func TestM10_DocumentsAreText(t *testing.T) {
 	lacks(t, found.Text, "PIXELS", "H", `\u{0}`)
 	has(t, found.Text, "FINE")
 	w.expect("mistakes", w.told(found),
-		"AGENTS.md, line 1: @a.png is not imported: it is not text in UTF-8\nCLAUDE.md: it is not used: it is not text in UTF-8\n")
+		"AGENTS.md, line 1: @a.png is not imported: it is not text in UTF-8\nCLAUDE.md: it is not used: it is not "+
+			"text in UTF-8\n")
 }
 
 // On a file system that ignores case, .GIT is git's directory.
@@ -116,7 +117,8 @@ func TestM10_PatternsAreLimited(t *testing.T) {
 	if later != 31 { // of 32 patterns each
 		t.Errorf("%d rules have patterns", later)
 	}
-	has(t, w.told(found), ".claude/rules/31.md, line 2: the pattern 31{a,b}{a,b}{a,b}{a,b}{a,b} and those behind it are not used: the rules in ", " have more than 1000\n")
+	has(t, w.told(found), ".claude/rules/31.md, line 2: the pattern 31{a,b}{a,b}{a,b}{a,b}{a,b} and those behind it "+
+		"are not used: the rules in ", " have more than 1000\n")
 	lacks(t, found.Text, "RULE 0\n")
 }
 

@@ -163,5 +163,6 @@ func (d *Document) appliesTo(file string) bool {
 		return true
 	}
 	rel, ok := relative(d.Dir, file)
-	return ok && strings.Count(rel, "/") < maxDepth && slices.ContainsFunc(d.Globs, func(glob string) bool { return doublestar.MatchUnvalidated(glob, rel) })
+	return ok && strings.Count(rel, "/") < maxDepth && slices.ContainsFunc(d.Globs,
+		func(glob string) bool { return doublestar.MatchUnvalidated(glob, rel) })
 }

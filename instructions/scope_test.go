@@ -27,15 +27,22 @@ func TestM10_RulesNameTheirFiles(t *testing.T) {
 			""},
 		{"---\r\npaths: a/**\r\n---\r\nT", "T", []string{"a/**"}, ""},
 		{"---\napplyTo: \"**/*.ts\"\n---\nT", "T", nil,
-			"/r/x.md, line 2: the field applyTo is not supported; a rule can have paths, or globs, with the files that it applies to"},
+			"/r/x.md, line 2: the field applyTo is not supported; a rule can have paths, or globs, with the files " +
+				"that it applies to"},
 		{"---\npaths: \"a/[\"\n---\nT", "T", nil,
-			"/r/x.md, line 2: the pattern a/[ cannot be used: it has to be a path from /r, such as src/**/*.ts; /r/x.md: it has no usable pattern in paths, so it applies to all files"},
+			"/r/x.md, line 2: the pattern a/[ cannot be used: it has to be a path from /r, such as src/**/*.ts; " +
+				"/r/x.md: it has no usable pattern in paths, so it applies to all files"},
 		{"---\nx: 1\npaths:\n  - a\n  - ../b\n---\nT", "T", []string{"a"},
-			"/r/x.md, line 2: the field x is not supported; a rule can have paths, or globs, with the files that it applies to; /r/x.md, line 5: the pattern ../b cannot be used: it has to be a path from /r, such as src/**/*.ts"},
+			"/r/x.md, line 2: the field x is not supported; a rule can have paths, or globs, with the files that it " +
+				"applies to; /r/x.md, line 5: the pattern ../b cannot be used: it has to be a path from /r, such as " +
+				"src/**/*.ts"},
 		{"---\npaths: {a,{b,c}}{d,e}{f,g}{h,i}{j,k}{l,m}{n,o}{p,q}{r,s}{t,u}\n---\nT", "T", nil,
-			"/r/x.md, line 2: the pattern {a,{b,c}}{d,e}{f,g}{h,i}{j,k}{l,m}{n,o}{p,q}{r,s}{t,u} cannot be used: it has to be a path from /r, such as src/**/*.ts; /r/x.md: it has no usable pattern in paths, so it applies to all files"},
+			"/r/x.md, line 2: the pattern {a,{b,c}}{d,e}{f,g}{h,i}{j,k}{l,m}{n,o}{p,q}{r,s}{t,u} cannot be used: it " +
+				"has to be a path from /r, such as src/**/*.ts; /r/x.md: it has no usable pattern in paths, so it " +
+				"applies to all files"},
 		{"---\npaths: a, /, {..,b}/c\n---\nT", "T", []string{"a"},
-			"/r/x.md, line 2: the pattern cannot be used: it has to be a path from /r, such as src/**/*.ts; /r/x.md, line 2: the pattern {..,b}/c cannot be used: it has to be a path from /r, such as src/**/*.ts"},
+			"/r/x.md, line 2: the pattern cannot be used: it has to be a path from /r, such as src/**/*.ts; /r/x.md, " +
+				"line 2: the pattern {..,b}/c cannot be used: it has to be a path from /r, such as src/**/*.ts"},
 		{"---\npaths:\n---\nT", "T", nil, "/r/x.md: it has no usable pattern in paths, so it applies to all files"},
 		{"---\nA line and no end\n\nT", "---\nA line and no end\n\nT", nil, ""},
 		{"---\n---\nT", "T", nil, ""},
@@ -78,7 +85,8 @@ func TestM10_RulesMatchPaths(t *testing.T) {
 		}
 	}
 	// The depth of a file bounds the time that a pattern takes.
-	if d, _, _ := instructions.Scope("---\npaths: **/*.ts\n---\nT"); !d.AppliesTo("/r/"+strings.Repeat("a/", 63)+"b.ts") ||
+	if d, _, _ := instructions.Scope("---\npaths: **/*.ts\n---\nT"); !d.AppliesTo("/r/"+strings.Repeat("a/", 63)+
+		"b.ts") ||
 		d.AppliesTo("/r/"+strings.Repeat("a/", 64)+"b.ts") {
 		t.Errorf("%q", d.Globs)
 	}

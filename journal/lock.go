@@ -119,9 +119,11 @@ func (d *Dir) ownLock(id string) (file *lockFile, pid int, err error) {
 		there, err = file.named(d.sys, path)
 	}
 	switch {
-	case err == nil && !there: // the previous writer or somebody's rm has unlinked the file, so others would lock another one
+	// the previous writer or somebody's rm has unlinked the file, so others would lock another one
+	case err == nil && !there:
 		return nil, 0, errors.Join(h.unlock(), h.Close())
-	case err == nil && (d.locks.last != nil || links(file.info) > 1): // left by a killed process, whose other locks may be links to it
+	// left by a killed process, whose other locks may be links to it
+	case err == nil && (d.locks.last != nil || links(file.info) > 1):
 		return nil, 0, d.freeLock(file, id)
 	case err == nil:
 		err = file.sign()

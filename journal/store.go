@@ -68,7 +68,8 @@ func CheckID(id string) error {
 			c == '.')
 	}
 	if !ok {
-		return fmt.Errorf("journal: %.200q cannot be an id: 1 to %d letters, digits, -, _ and ., not beginning with - or .: %w",
+		return fmt.Errorf("journal: %.200q cannot be an id: 1 to %d letters, digits, -, _ and ., not beginning with "+
+			"- or .: %w",
 			id, maxID, fs.ErrInvalid)
 	}
 	return nil

@@ -158,7 +158,8 @@ func KindOf(err error) string {
 // were stored.
 func KindNamed(name string) error {
 	for _, k := range []error{ErrAuthentication, ErrAccessDenied, ErrNotFound, ErrInvalidRequest, ErrRateLimit,
-		ErrQuota, ErrServer, ErrOverloaded, ErrContentFilter, ErrContextLength, ErrTimeout, ErrAborted, ErrNetwork, ErrStream,
+		ErrQuota, ErrServer, ErrOverloaded, ErrContentFilter, ErrContextLength, ErrTimeout, ErrAborted, ErrNetwork,
+		ErrStream,
 		ErrConfiguration, ErrNoObject, ErrUnsupported} {
 		if k.Error() == name {
 			return k

@@ -105,7 +105,8 @@ func ExampleFormat() {
 
 	resp, err := client.Complete(context.Background(), &llm.Request{Model: "claude-sonnet-4-5",
 		Messages: []llm.Message{llm.User("Who wrote the first program?")},
-		Format: &llm.Format{Name: "person", Schema: []byte(`{"type":"object","properties":{"name":{"type":"string"},"born":{"type":"integer"}},
+		Format: &llm.Format{Name: "person",
+			Schema: []byte(`{"type":"object","properties":{"name":{"type":"string"},"born":{"type":"integer"}},
 			"required":["name","born"],"additionalProperties":false}`)}})
 	if err != nil {
 		log.Fatal(err)

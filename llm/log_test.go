@@ -53,10 +53,12 @@ func TestG12_Log(t *testing.T) {
 	}{
 		"answer": {read, llmtest.Respond(llm.Response{Message: llm.Message{Parts: llm.TextParts(secret)},
 			Usage: llm.Usage{Input: 9, CacheRead: 4, Output: 2}}),
-			"level=INFO msg=\"model call\" provider=p model=m-1 duration=1.5s finish=stop input_tokens=9 cache_read_tokens=4 output_tokens=2\n"},
+			"level=INFO msg=\"model call\" provider=p model=m-1 duration=1.5s finish=stop input_tokens=9 " +
+				"cache_read_tokens=4 output_tokens=2\n"},
 		"error": {read, llmtest.Error(&llm.Error{Kind: llm.ErrRateLimit, Message: secret, Raw: []byte(secret),
 			Status: 429, Code: "slow_down", RequestID: "r1"}),
-			"level=WARN msg=\"model call\" provider=p model=m-1 duration=1.5s error_kind=rate_limit status=429 code=slow_down request_id=r1\n"},
+			"level=WARN msg=\"model call\" provider=p model=m-1 duration=1.5s error_kind=rate_limit status=429 " +
+				"code=slow_down request_id=r1\n"},
 		"torn": {read, llmtest.Torn(secret, &llm.Error{Kind: llm.ErrStream, Message: secret}),
 			"level=WARN msg=\"model call\" provider=p model=m-1 duration=1.5s error_kind=stream\n"},
 		"left": {leave, llmtest.Text(secret),

@@ -65,8 +65,8 @@ func KeepRules(ctx context.Context, getenv func(string) string, list ...KeptRule
 // ErrNotKept reports that a rule to remove was not there.
 var ErrNotKept = errors.New("no such rule was kept")
 
-// DropRule removes a rule from the user's file and returns its name. The error wraps [ErrNotKept] if
-// it is not there. An empty Verdict means any.
+// DropRule removes a rule from the user's file and returns its name. The error wraps [ErrNotKept]
+// if it is not there. An empty Verdict means any.
 func DropRule(ctx context.Context, getenv func(string) string, k KeptRule) (file string, err error) {
 	return changeKept(ctx, getenv, func(f *keptFile) error { return f.remove(k) })
 }
@@ -259,7 +259,8 @@ func (f *keptFile) remove(k KeptRule) error {
 
 // changeKept changes the user's file of rules, which nobody else changes meanwhile, and returns its
 // name.
-func changeKept(ctx context.Context, getenv func(string) string, change func(*keptFile) error) (file string, err error) {
+func changeKept(ctx context.Context, getenv func(string) string, change func(*keptFile) error) (file string,
+	err error) {
 	if file, err = UserRules(getenv); err != nil {
 		return "", err
 	}

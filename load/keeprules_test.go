@@ -133,7 +133,8 @@ func TestX2_RulesOfAProject(t *testing.T) {
 	if err := os.Symlink(one, link); err != nil {
 		t.Fatal(err)
 	}
-	for _, args := range [][]string{{"init", "-q", one}, {"-C", one, "-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "x", "--allow-empty"},
+	for _, args := range [][]string{{"init", "-q", one}, {"-C", one, "-c", "user.name=a", "-c", "user.email=a@b",
+		"commit", "-qm", "x", "--allow-empty"},
 		{"-C", one, "worktree", "add", "-q", filepath.Join(home, "tree")}} {
 		if out, err := exec.Command("git", args...).CombinedOutput(); err != nil {
 			t.Fatalf("%s: %s", err, out)
@@ -148,7 +149,8 @@ func TestX2_RulesOfAProject(t *testing.T) {
 		return p
 	}
 	name := project(link).KeptAs()
-	kept := []load.KeptRule{{Project: name, Verdict: "allow", Rule: "Edit(/sub/**)"}, {Project: name, Verdict: "allow", Rule: "Bash(make:*)"},
+	kept := []load.KeptRule{{Project: name, Verdict: "allow", Rule: "Edit(/sub/**)"},
+		{Project: name, Verdict: "allow", Rule: "Bash(make:*)"},
 		{Project: name, Verdict: "deny", Rule: "Bash(make x)"}, {Verdict: "allow", Rule: "Bash(all:*)"}}
 	if _, err := load.KeepRules(t.Context(), getenv, kept...); err != nil {
 		t.Fatal(err)
@@ -175,7 +177,8 @@ func TestX2_RulesOfAProject(t *testing.T) {
 	}
 	for _, c := range []struct{ dir, command, path, want string }{
 		{one, "make y", "", "allow"}, {link, "make y", "", "allow"}, {filepath.Join(one, "sub"), "make y", "", "allow"},
-		{filepath.Join(home, "tree"), "make y", "", "allow"}, {one, "make x", "", "deny"}, {other, "make y", "", "ask"}, {other, "all", "", "allow"},
+		{filepath.Join(home, "tree"), "make y", "", "allow"}, {one, "make x", "", "deny"}, {other, "make y", "", "ask"},
+		{other, "all", "", "allow"},
 		{one, "", "sub/f", "allow"}, {one, "", "f", "ask"}, {filepath.Join(one, "sub"), "", "f", "allow"},
 	} {
 		q := rules.Query{Command: c.command}
@@ -198,7 +201,8 @@ func TestX2_RulesOfAProject(t *testing.T) {
 	if got := decide(one, rules.Query{Command: "make y"}); got != "ask" {
 		t.Errorf("without rules: %s", got)
 	}
-	for _, k := range []load.KeptRule{{Verdict: "allow", Rule: "Bash("}, {Verdict: "allowed", Rule: "Bash(x)"}, {Verdict: "allow"}} {
+	for _, k := range []load.KeptRule{{Verdict: "allow", Rule: "Bash("}, {Verdict: "allowed", Rule: "Bash(x)"},
+		{Verdict: "allow"}} {
 		if _, err := load.KeepRules(t.Context(), getenv, k); err == nil {
 			t.Errorf("%v was kept", k)
 		}

@@ -32,19 +32,23 @@ func TestQ4_X5_OtherSettings(t *testing.T) {
 	}
 	lines := OtherSettings(project, getenv)
 	claude := filepath.Join(home, ".claude", "settings.json")
-	project1, project2 := filepath.Join(dir, ".claude", "settings.json"), filepath.Join(dir, ".claude", "settings.local.json")
+	project1, project2 := filepath.Join(dir, ".claude", "settings.json"),
+		filepath.Join(dir, ".claude", "settings.local.json")
 	want := []string{claude + ": permissions.additionalDirectories has no effect here: /no/such/dir is not a directory",
 		claude + ": apiKeyHelper has no effect here: use the setting key_command",
-		project1 + ": permissions.additionalDirectories has no effect here: only you decide what is permitted, by the setting add_dir",
+		project1 + ": permissions.additionalDirectories has no effect here: only you decide what is permitted, by " +
+			"the setting add_dir",
 		project2 + ": env has no effect here: only your own variables count"}
 	if !slices.Equal(lines, want) {
 		t.Errorf("lines %q, want %q", lines, want)
 	}
-	if !NewNotes(lines, getenv) || NewNotes(lines, getenv) || NewNotes(lines[1:], getenv) || !NewNotes(append(lines, "more"), getenv) ||
+	if !NewNotes(lines, getenv) || NewNotes(lines, getenv) || NewNotes(lines[1:], getenv) ||
+		!NewNotes(append(lines, "more"), getenv) ||
 		NewNotes(nil, getenv) {
 		t.Error("notes are not told once each")
 	}
-	if err := os.WriteFile(filepath.Join(home, "attractor", "notes.json"), []byte("{"), 0o600); err != nil || !NewNotes(lines, getenv) {
+	if err := os.WriteFile(filepath.Join(home, "attractor", "notes.json"), []byte("{"), 0o600); err != nil ||
+		!NewNotes(lines, getenv) {
 		t.Errorf("a damaged file: %v", err)
 	}
 }

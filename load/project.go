@@ -30,8 +30,8 @@ type Project struct {
 	// Here is the directory of this machine for what runs here, if the project is on another
 	// machine.
 	Here string
-	// Unread says that its files were not read, so that it is not known whether there is something to
-	// trust.
+	// Unread says that its files were not read, so that it is not known whether there is something
+	// to trust.
 	Unread bool
 	// Chosen says that the user has trusted the project. One that has nothing to trust is Trusted
 	// without that.
@@ -103,8 +103,8 @@ func (p *Project) decide(store *trust.Store) (err error) {
 	return nil
 }
 
-// WorkTrees returns the directories in which programs are the project's, given the home directory: its
-// root, and the work trees of the repositories around it.
+// WorkTrees returns the directories in which programs are the project's, given the home directory:
+// its root, and the work trees of the repositories around it.
 func (p *Project) WorkTrees(home string) []string { return append(git.WorkTrees(p.Root, home), p.Root) }
 
 // Unread returns a project whose files do not count. Chosen says that the user trusts it.
@@ -112,8 +112,8 @@ func Unread(root string, chosen bool) *Project {
 	return &Project{Snapshot: &trust.Snapshot{Root: root}, Trusted: true, Chosen: chosen, Unread: true}
 }
 
-// Untrusted returns a line that says which files have no effect and why, or "" if that is what their
-// user has decided.
+// Untrusted returns a line that says which files have no effect and why, or "" if that is what
+// their user has decided.
 func (p *Project) Untrusted() string {
 	if p.Trusted || p.Here != "" || p.Unknown == nil && p.Decision.State == trust.Declined {
 		return ""

@@ -82,8 +82,8 @@ type directories struct{}
 // ReadDir returns the entries of a directory.
 func (directories) ReadDir(dir string) ([]fs.DirEntry, error) { return os.ReadDir(dir) }
 
-// State returns a value that changes when the directory does, and whether it can be relied on: not if
-// the directory has just changed, because another change could get the same time.
+// State returns a value that changes when the directory does, and whether it can be relied on: not
+// if the directory has just changed, because another change could get the same time.
 func (directories) State(dir string) (any, bool) {
 	changed, err := userfiles.ChangeTime(dir)
 	const resolution = 20 * time.Millisecond // of the times of files
@@ -100,8 +100,8 @@ func ownRuleFiles(getenv func(string) string) []string {
 		func(name string) bool { return name == "" })
 }
 
-// ownRules reads the user's own files with rules, as far as they exist. Rules that were kept for the
-// project count.
+// ownRules reads the user's own files with rules, as far as they exist. Rules that were kept for
+// the project count.
 func ownRules(getenv func(string) string, project string) (sources []rules.Source, err error) {
 	for _, name := range ownRuleFiles(getenv) {
 		source, err := ruleFile(name)
@@ -139,8 +139,8 @@ func ruleFile(name string) (source rules.Source, err error) {
 
 // Rules returns the project's files with rules, with the bytes on which the user decided. Patterns
 // that begin with / start at the root of the project. A file that could not be read makes the
-// project untrusted, which its user is told. own are the user's files: in a home directory that is a
-// project, they are not the project's.
+// project untrusted, which its user is told. own are the user's files: in a home directory that is
+// a project, they are not the project's.
 func (p *Project) Rules(own []rules.Source) (sources []rules.Source) {
 	if p == nil {
 		return nil

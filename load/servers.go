@@ -54,9 +54,9 @@ type ServerOptions struct {
 	WithoutUser bool
 }
 
-// ReadServers reads the servers that are configured for a directory, after the given ones. The error
-// is about a file that the user has named; a mistake in another file, or in a given server, is among
-// the Problems.
+// ReadServers reads the servers that are configured for a directory, after the given ones. The
+// error is about a file that the user has named; a mistake in another file, or in a given server,
+// is among the Problems.
 func ReadServers(o ServerOptions) (*Servers, error) {
 	s := &Servers{}
 	r := serverReader{Servers: s, dir: o.Dir, project: o.Project, getenv: o.Getenv}
@@ -170,8 +170,9 @@ func (r *serverReader) variables(origin mcp.Origin) func(string) (string, error)
 		case value == "":
 			return "", mcp.ErrUnset
 		case origin == mcp.Project && env.LooksSecret(name, value) && r.project.Decision.State != trust.Trusted:
-			return "", fmt.Errorf("it looks like a secret, and nobody has allowed the project to have it: run attractor trust, which shows the name, " +
-				"or write the server into a file of your own (attractor run --mcp)")
+			return "", fmt.Errorf("it looks like a secret, and nobody has allowed the project to have it: run " +
+				"attractor trust, which shows the name, or write the server into a file of your own (attractor " +
+				"run --mcp)")
 		}
 		return value, nil
 	}
@@ -213,7 +214,8 @@ func (r *serverReader) projects() []mcp.Server {
 	}
 	if r.unread {
 		r.Problems = append(r.Problems,
-			errors.New("the MCP servers of the project are not used either, because they could take the names of yours, and your rules would count for them"))
+			errors.New("the MCP servers of the project are not used either, because they could take the names of "+
+				"yours, and your rules would count for them"))
 		return nil
 	}
 	list, err := r.read(filepath.Join(r.project.Root, projectServers), f.Data, mcp.Project)

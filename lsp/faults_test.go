@@ -96,7 +96,8 @@ func TestM11_MissingProgram(t *testing.T) {
 		w.want(w.edit("a.txt", "0", "1"))
 		w.want(w.edit("a.txt", "1", "2"))
 		if got, want := w.warned(),
-			"the language server missing is off for the rest of the session: there is no program no-such-server in the session's PATH"; got != "" && optional || got != want && !optional {
+			"the language server missing is off for the rest of the session: there is no program no-such-server in "+
+				"the session's PATH"; got != "" && optional || got != want && !optional {
 			t.Errorf("optional %t: %q", optional, got)
 		}
 	}

@@ -85,7 +85,8 @@ func TestM11_Describe(t *testing.T) {
 		{path: "/w/sub/a\nb.go", line: 1, col: 1, severity: isError, message: "first"},
 		{path: "/other/x.go", line: 1, col: 1, severity: isError, message: "outside"},
 	}
-	want := "[T:]\n/other/x.go:1:1: error: outside\n\"sub/a\\nb.go\":1:1: error: first\nz.go:2:3: error: second\na.go:9:1: warning: last"
+	want := "[T:]\n/other/x.go:1:1: error: outside\n\"sub/a\\nb.go\":1:1: error: first\nz.go:2:3: error: second\n" +
+		"a.go:9:1: warning: last"
 	if got := describe("T:", list, "/w"); got != want {
 		t.Errorf("%s\nwant\n%s", got, want)
 	}

@@ -49,7 +49,8 @@ func TestM11_GoplsCreatedAndMoved(t *testing.T) {
 	w.want(w.write("b.go", caller+"\nvar more = F(2)\n"))
 	w.want(w.write("c.go", "package m\n\nfunc F() {}\n\nvar c = alsoMissing\n"),
 		"c.go:5:9: error: undefined: alsoMissing", "F redeclared", "no undefined: missing")
-	moved := "*** Begin Patch\n*** Update File: a.go\n*** Move to: d.go\n@@\n-var old = missing\n+var old = missing + fresh\n*** End Patch\n"
+	moved := "*** Begin Patch\n*** Update File: a.go\n*** Move to: d.go\n@@\n-var old = missing\n+var old = missing " +
+		"+ fresh\n*** End Patch\n"
 	w.want(problems(w.call("apply_patch", map[string]any{"patch": moved})), "d.go:6:21: error: undefined: fresh",
 		"no missing")
 }
@@ -60,7 +61,8 @@ func TestM11_GoplsChangesBesides(t *testing.T) {
 	w := gopls(t, "go.mod", goMod, "a.go", goFile, "b.go", caller, "sub/x.go", "package sub\n\nvar X = 1\n", "sub/y.go",
 		"package sub\n\nvar Y = X\n")
 	w.want(w.edit("a.go", "adds one", "adds 1"))
-	w.call("shell", map[string]any{"command": "printf 'package m\\n\\nvar used = F(1, 2, 3)\\n' >b.go; printf 'package sub\\n\\nvar X2 = 1\\n' >sub/x.go"})
+	w.call("shell", map[string]any{"command": "printf 'package m\\n\\nvar used = F(1, 2, 3)\\n' >b.go; printf " +
+		"'package sub\\n\\nvar X2 = 1\\n' >sub/x.go"})
 	w.want(w.edit("a.go", "adds 1", "adds one"))
 	w.want(w.edit("sub/y.go", "package sub", "package sub // is broken"))
 	w.put("b.go", "package m\n\nvar used = F(1, 2, 3) + absent\n")

@@ -31,7 +31,8 @@ type stamp struct {
 }
 
 // buildFiles lists the other files on which diagnostics depend.
-const buildFiles = "go.mod,go.sum,go.work,package.json,tsconfig.json,jsconfig.json,Cargo.toml,Cargo.lock,pyproject.toml,pyrightconfig.json,compile_commands.json"
+const buildFiles = "go.mod,go.sum,go.work,package.json,tsconfig.json,jsconfig.json,Cargo.toml,Cargo.lock," +
+	"pyproject.toml,pyrightconfig.json,compile_commands.json"
 
 // scan looks at all files of a server's languages, and returns what has changed. It returns nothing
 // if there are too many files, or if looking at them fails or takes too long: the changes of the

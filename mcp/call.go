@@ -127,8 +127,8 @@ func (s *server) call(ctx context.Context, name string, call *tool.Call) (tool.R
 	}
 	return s.do(ctx, call, func(ctx context.Context, c *conn, r *running) (tool.Result, error) {
 		if s.described(name) != permitted {
-			return tool.Errorf("The call did not run: the MCP server describes this tool otherwise than before. If the call is still " +
-				"right, make it again."), nil
+			return tool.Errorf("The call did not run: the MCP server describes this tool otherwise than before. If " +
+				"the call is still right, make it again."), nil
 		}
 		params.Meta = s.logsOf(c, traced(ctx))
 		params.SetProgressToken(r.token)
@@ -220,13 +220,15 @@ func (s *server) failed(ctx, inner context.Context, c *conn, r *running, err err
 	case ctx.Err() != nil:
 		return tool.Result{}, context.Cause(ctx)
 	case context.Cause(inner) == errNoAnswer:
-		return tool.Errorf("The MCP server %s did not answer within %s. The call was cancelled, but it may have had effects: look before you call it again.",
+		return tool.Errorf("The MCP server %s did not answer within %s. The call was cancelled, but it may have had "+
+			"effects: look before you call it again.",
 			s.Name, r.allowed()), nil
 	case s.owner.life.Err() != nil:
 		return tool.Errorf("The MCP server %s was closed during the call, which may have had effects.", s.Name), nil
 	case c.stdio != nil && c.stdio.Reason() != nil, errors.Is(err, sdk.ErrConnectionClosed),
 		errors.Is(err, sdk.ErrSessionMissing):
-		return tool.Errorf("The MCP server %s ended during the call, which may have had effects: %v. The next call starts it again.",
+		return tool.Errorf("The MCP server %s ended during the call, which may have had effects: %v. The next call "+
+			"starts it again.",
 			s.Name, s.explain(context.Background(), c, err)), nil
 	case errors.As(err, &login):
 		return tool.Errorf("The call was refused, because %v. Tell the user, or go on without it.", login), nil

@@ -146,7 +146,8 @@ func Merge(lists ...[]Server) (servers []Server, shadowed []error) {
 		case s.Off:
 		case used.Off:
 			shadowed = append(shadowed,
-				fmt.Errorf("the server %s of %s is not used, because %s has one of that name that is disabled or cannot be used", s.Name, s.File, used.File))
+				fmt.Errorf("the server %s of %s is not used, because %s has one of that name that is disabled or "+
+					"cannot be used", s.Name, s.File, used.File))
 		default:
 			shadowed = append(shadowed,
 				fmt.Errorf("the server %s of %s is not used, because %s has one with the same name", s.Name, s.File,

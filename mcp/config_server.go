@@ -121,7 +121,8 @@ func (p *serverParser) field(s *Server, m *texts.Member) {
 	case "trusted":
 		if s.Trusted = p.bool(m); s.Trusted && s.Origin == Project {
 			s.Trusted = false
-			p.warn(m.Line, "trusted has no effect in a file of the project; only the user can say that a server's annotations are true")
+			p.warn(m.Line, "trusted has no effect in a file of the project; only the user can say that a server's "+
+				"annotations are true")
 		}
 	default:
 		p.unknown(m)
@@ -254,7 +255,8 @@ func (p *serverParser) oauth(o *OAuth, m *texts.Member) {
 		case "callbackPort":
 			o.CallbackPort = int(p.number(in, 1, 65535))
 		default:
-			p.warn(in.Line, "oauth: %s is not known, so it has no effect; the members are clientId, clientSecretVar, metadataUrl, scopes and callbackPort", clean(in.Name, 60))
+			p.warn(in.Line, "oauth: %s is not known, so it has no effect; the members are clientId, clientSecretVar, "+
+				"metadataUrl, scopes and callbackPort", clean(in.Name, 60))
 		}
 	}
 }
@@ -335,7 +337,8 @@ func (p *serverParser) table(m *texts.Member) map[string]string {
 		}
 		// shells read functions from names such as BASH_FUNC_x%%
 		if m.Name == "env" && p.file.Origin == Project && !isVariable(in.Name) {
-			p.fail(in.Line, "env: %q cannot be a name in a file of the project: it may have letters, digits and underscores", clean(in.Name, 60))
+			p.fail(in.Line, "env: %q cannot be a name in a file of the project: it may have letters, digits and "+
+				"underscores", clean(in.Name, 60))
 		}
 		value := p.expand(in.Line, in.Name, text)
 		if m.Name == "headers" && strings.ContainsAny(value, "\r\n") {

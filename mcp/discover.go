@@ -83,7 +83,8 @@ func resourceMetadata(ctx context.Context, client *http.Client, u *url.URL,
 			continue
 		}
 		if !covers(m.Resource, u) {
-			return nil, fmt.Errorf("the metadata at %s is about %s, not about %s: a token for it is not sent to another server", netguard.Shown(place), netguard.Shown(m.Resource), u)
+			return nil, fmt.Errorf("the metadata at %s is about %s, not about %s: a token for it is not sent to "+
+				"another server", netguard.Shown(place), netguard.Shown(m.Resource), u)
 		}
 		if len(m.AuthorizationServers) == 0 {
 			return nil, fmt.Errorf("the metadata at %s names no authorization server", netguard.Shown(place))
@@ -166,7 +167,8 @@ func issuer(ctx context.Context, client *http.Client, u *url.URL,
 	case m == nil && resource == nil:
 		return nil, errNoOAuth
 	case m == nil:
-		return nil, fmt.Errorf("the authorization server %s has no metadata: give the URL of its metadata in the server's configuration", netguard.Shown(name))
+		return nil, fmt.Errorf("the authorization server %s has no metadata: give the URL of its metadata in the "+
+			"server's configuration", netguard.Shown(name))
 	}
 	return m, nil
 }
@@ -198,7 +200,8 @@ func issuerOf(place string) (string, error) {
 // check refuses an authorization server that cannot be used safely.
 func check(s Server, u *url.URL, m *oauthex.AuthServerMeta) error {
 	if !slices.Contains(m.CodeChallengeMethodsSupported, "S256") {
-		return fmt.Errorf("the authorization server %s does not support PKCE with S256, without which a login can be stolen", netguard.Shown(m.Issuer))
+		return fmt.Errorf("the authorization server %s does not support PKCE with S256, without which a login can "+
+			"be stolen", netguard.Shown(m.Issuer))
 	}
 	if m.AuthorizationEndpoint == "" || m.TokenEndpoint == "" {
 		return fmt.Errorf("the authorization server %s has no authorization_endpoint or no token_endpoint",

@@ -60,7 +60,8 @@ func wrongVariable(inside string) error {
 	if name, ok := strings.CutPrefix(inside, "env:"); ok && isVariable(name) {
 		return fmt.Errorf("write ${%s} for ${%s}", name, inside)
 	}
-	return fmt.Errorf("${%s} is not known here; write ${NAME} or ${NAME:-default} with the name of an environment variable", clean(inside, 40))
+	return fmt.Errorf("${%s} is not known here; write ${NAME} or ${NAME:-default} with the name of an environment "+
+		"variable", clean(inside, 40))
 }
 
 // isVariable reports whether a text is the name of an environment variable.

@@ -146,7 +146,8 @@ func TestM5_TooManyQuestions(t *testing.T) {
 		<-ctx.Done()
 		return tool.Answer{}, ctx.Err()
 	}}
-	if o := run(t.Context(), t, s, "mcp__raw__do", what("ask"), tool.Call{Session: p}); !strings.Contains(o.Model.Text(),
+	if o := run(t.Context(), t, s, "mcp__raw__do", what("ask"),
+		tool.Call{Session: p}); !strings.Contains(o.Model.Text(),
 		"it sent more than 32 requests without waiting for a response") {
 		t.Errorf("the result is %q", o.Model.Text())
 	}

@@ -75,7 +75,8 @@ func serverURL(text string) (*url.URL, error) {
 	case u.User != nil:
 		return nil, errors.New("the URL has a user name in front of its host: put credentials into headers")
 	case u.Scheme == "http" && !isLoopback(u.Hostname()):
-		return nil, fmt.Errorf("%s is not encrypted: http is for servers on this machine only (localhost, 127.0.0.1, [::1]); use https", netguard.Shown(text))
+		return nil, fmt.Errorf("%s is not encrypted: http is for servers on this machine only (localhost, 127.0.0.1, "+
+			"[::1]); use https", netguard.Shown(text))
 	}
 	u.Fragment, u.RawFragment = "", ""
 	return u, nil

@@ -331,7 +331,8 @@ func (s *server) status() Status {
 	case s.conn != nil && s.conn.alive():
 		st.State = Connected
 		if r := s.conn.session.InitializeResult(); r != nil {
-			st.Protocol, st.Instructions = clean(r.ProtocolVersion, 40), s.owner.masked(clean(r.Instructions, maxInstructions))
+			st.Protocol, st.Instructions = clean(r.ProtocolVersion, 40),
+				s.owner.masked(clean(r.Instructions, maxInstructions))
 			if r.ServerInfo != nil {
 				st.Program = clean(r.ServerInfo.Name+" "+r.ServerInfo.Version, 200)
 			}

@@ -28,7 +28,8 @@ func (l *listening) open(req *http.Request, base http.RoundTripper) (*http.Respo
 	inTime := timer.Stop()
 	switch {
 	case !inTime && req.Context().Err() == nil:
-	case err != nil && req.Context().Err() != nil: // the connection is over, and after an error the SDK would try again for seconds
+	// the connection is over, and after an error the SDK would try again for seconds
+	case err != nil && req.Context().Err() != nil:
 		return &http.Response{StatusCode: http.StatusMethodNotAllowed, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
 			Request: req, Body: http.NoBody}, nil
 	case err != nil:

@@ -153,7 +153,8 @@ func (f *flow) register(ctx context.Context) error {
 		f.login.ClientID, f.login.ClientSecret, f.login.AuthMethod = made.ClientID, made.ClientSecret,
 			made.TokenEndpointAuthMethod
 	default:
-		return fmt.Errorf("the authorization server %s wants to know its clients: register one there and put its id into the server's configuration (oauth.clientId)",
+		return fmt.Errorf("the authorization server %s wants to know its clients: register one there and put its id "+
+			"into the server's configuration (oauth.clientId)",
 			netguard.Shown(m.Issuer))
 	}
 	return nil
@@ -282,7 +283,8 @@ func (f *flow) wait(ctx context.Context, belongs func(url.Values) bool) (string,
 	case text := <-pasted:
 		u, err := url.Parse(strings.TrimSpace(text))
 		if err != nil || !belongs(u.Query()) {
-			return "", errors.New("what was pasted is not the URL at which this login ended: run the command again and paste the whole URL")
+			return "", errors.New("what was pasted is not the URL at which this login ended: run the command again " +
+				"and paste the whole URL")
 		}
 		return f.code(u.Query())
 	case <-ctx.Done():
@@ -303,7 +305,8 @@ func (f *flow) code(q url.Values) (string, error) {
 		return "", fmt.Errorf("the answer does not say that it is from %s, although that server always says so",
 			netguard.Shown(m.Issuer))
 	case iss != "" && iss != m.Issuer:
-		return "", fmt.Errorf("the answer is from %s, but you were sent to %s: somebody may be trying to get your login", netguard.Shown(iss), netguard.Shown(m.Issuer))
+		return "", fmt.Errorf("the answer is from %s, but you were sent to %s: somebody may be trying to get "+
+			"your login", netguard.Shown(iss), netguard.Shown(m.Issuer))
 	}
 	if code := q.Get("error"); code != "" {
 		return "", fmt.Errorf("the authorization server %s refused: %w", netguard.Shown(m.Issuer),

@@ -29,7 +29,8 @@ func (s *server) withoutSecrets(found []*sdk.Tool) (kept []*sdk.Tool) {
 		if mask.named {
 			name := clean(s.owner.masked(t.Name), 100)
 			problems = append(problems, fmt.Errorf(
-				"the tool %s of the MCP server %s is left out: its name, or that of a parameter, has a secret", name, s.Name))
+				"the tool %s of the MCP server %s is left out: its name, or that of a parameter, has a secret", name,
+				s.Name))
 			continue
 		}
 		kept = append(kept, t)
@@ -44,8 +45,8 @@ type masking struct {
 	named bool // a name has a secret
 }
 
-// value returns a value that was decoded from JSON with its strings masked, and notes whether a name
-// has a secret.
+// value returns a value that was decoded from JSON with its strings masked, and notes whether a
+// name has a secret.
 func (m *masking) value(v any) any {
 	switch v := v.(type) {
 	case string:

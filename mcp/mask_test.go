@@ -18,7 +18,8 @@ func TestL7_DefinitionsOfServers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		known := &pins{keep: map[string]map[string]string{}}
 		l := &lastStart{t: t, tools: []string{"look", "look-" + key}, about: " It logs in with " + key + "."}
-		l.o = Options{Servers: []Server{{Name: "lab", URL: "http://127.0.0.1/mcp", StartTimeout: time.Minute}}, Pins: known}
+		l.o = Options{Servers: []Server{{Name: "lab", URL: "http://127.0.0.1/mcp", StartTimeout: time.Minute}},
+			Pins: known}
 		var servers *Servers
 		for range 2 { // what was remembered before there was a mask does not count
 			servers = l.again(0)

@@ -118,7 +118,8 @@ func run(ctx context.Context, t *testing.T, s *Servers, name, args string, c too
 func TestM1_Results(t *testing.T) {
 	s := ready(t, Options{Servers: []Server{as(t, "lab", "lab")}})
 	o := run(t.Context(), t, s, "mcp__lab__measure", `{}`, tool.Call{})
-	want := "42 degrees[4 bytes of audio/wav were left out: models here take only PNG, JPEG, GIF and WebP images.]\n[Resource lab://log; the log]\n[Resource lab://note]\na note\n{\"degrees\":42}"
+	want := "42 degrees[4 bytes of audio/wav were left out: models here take only PNG, JPEG, GIF and WebP images.]\n" +
+		"[Resource lab://log; the log]\n[Resource lab://note]\na note\n{\"degrees\":42}"
 	if got := o.Model.Text(); got != want || o.IsError || string(o.Structured) != `{"degrees":42}` {
 		t.Errorf("the text is %q, want %q; structured %s", got, want, o.Structured)
 	}
@@ -216,7 +217,8 @@ func TestM2_ServersThatDoNotStart(t *testing.T) {
 		want   string
 	}{
 		{as(t, "lab", "broken"), "exit code 1; the last line that it printed: no database at this place"},
-		{missing, "exit code 127, because its command, or a program that it runs, is not installed or not in PATH; the last line that it printed: "},
+		{missing, "exit code 127, because its command, or a program that it runs, is not installed or not in PATH; " +
+			"the last line that it printed: "},
 		{silent, "it did not start within 1ns"},
 		{as(t, "lab", "huge"), "it sent a message of more than 16 MiB"},
 		{Server{Name: "empty", Required: true}, "neither a command nor a url"},

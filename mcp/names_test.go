@@ -76,7 +76,8 @@ func TestM12_NamesAreNotForged(t *testing.T) {
 			at := slices.IndexFunc(list, func(s Server) bool { return s.Origin == Project })
 			forged := names[at]
 			if names = slices.Delete(names, at, at+1); !slices.Equal(names, was) || slices.Contains(was, forged) {
-				t.Errorf("with a server %s of the project, which is called %s, those of the user are called %q, want %q", name, forged, names, was)
+				t.Errorf("with a server %s of the project, which is called %s, those of the user are called "+
+					"%q, want %q", name, forged, names, was)
 			}
 		}
 	}

@@ -179,7 +179,8 @@ func (a *authorizer) Authorize(ctx context.Context, req *http.Request, resp *htt
 		return a.forbidden(ctx, req, resp)
 	}
 	if a.configured() {
-		return fmt.Errorf("the MCP server %s refused the Authorization header of its configuration (401): check its value", a.server.Name)
+		return fmt.Errorf("the MCP server %s refused the Authorization header of its configuration (401): check "+
+			"its value", a.server.Name)
 	}
 	if a.tokens != nil {
 		if err := a.load(ctx); err != nil {

@@ -41,7 +41,8 @@ func (e *ChangedError) Error() string {
 	if e.Instructions != "" {
 		what = append(what, "its instructions")
 	}
-	return fmt.Sprintf("the MCP server %s describes its tools otherwise than before: %s; look at them before you allow its calls", e.Server, strings.Join(what, ", "))
+	return fmt.Sprintf("the MCP server %s describes its tools otherwise than before: %s; look at them before you "+
+		"allow its calls", e.Server, strings.Join(what, ", "))
 }
 
 // hashOf returns the hash of a definition and of whether calls of the tool only read.

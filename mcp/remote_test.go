@@ -56,7 +56,8 @@ func TestM3_SessionsDoNotLogIn(t *testing.T) {
 		t.Fatal(err)
 	}
 	<-s.list[0].first
-	const want = "the MCP server work could not be started, so its tools are missing: the MCP server work needs a login: run attractor mcp login work"
+	const want = "the MCP server work could not be started, so its tools are missing: the MCP server work needs a " +
+		"login: run attractor mcp login work"
 	if warned.all() != want {
 		t.Errorf("the warnings are %s", warned.all())
 	}

@@ -20,7 +20,8 @@ func TestM1_Resources(t *testing.T) {
 		t.Errorf("the list is %q, want %q", o.Model.Text(), want)
 	}
 	o = run(t.Context(), t, s, ReadResource, `{"server":"lab","uri":"lab://log"}`, tool.Call{})
-	if want := "[Resource lab://log]\nall is well\n[2 bytes of application/zip of the resource lab://blob were left out: models here take only PNG, JPEG, GIF and WebP images.]"; o.Model.Text() != want {
+	if want := "[Resource lab://log]\nall is well\n[2 bytes of application/zip of the resource lab://blob were left " +
+		"out: models here take only PNG, JPEG, GIF and WebP images.]"; o.Model.Text() != want {
 		t.Errorf("the resource is %q, want %q", o.Model.Text(), want)
 	}
 	for args, want := range map[string]string{`{"server":"lab","uri":"lab://day/1"}`: "no such day",

@@ -81,10 +81,11 @@ func oddResults() map[string]string {
 		`{"content":[{"type":"text","text":"before","annotations":7,"_meta":1}` + after: "before" + afterIt,
 		`{"content":["a word",{"n":2},null` + after: "a word\n" + `{"n":2}` +
 			afterIt,
-		`{"content":"a word","structuredContent":{"n":1}}`:                           "a word\n" + `{"n":1}`,
-		`{"content":{"type":"text","text":"alone"}}`:                                 "alone",
-		`{"content":[{"type":"text","text":null}]}`:                                  "The call succeeded and returned nothing.",
-		`{"toolResult":{"answer":42}}`:                                               `{"answer":42}`,
+		`{"content":"a word","structuredContent":{"n":1}}`: "a word\n" + `{"n":1}`,
+		`{"content":{"type":"text","text":"alone"}}`:       "alone",
+		`{"content":[{"type":"text","text":null}]}`: "The call succeeded and " +
+			"returned nothing.",
+		`{"toolResult":{"answer":42}}`: `{"answer":42}`,
 		`{"content":[{"type":"text","text":"all is well"}],"_meta":"x","isError":0}`: "all is well",
 		`{"content":[{"type":"text","text":"broken"}],"isError":"true"}`:             "broken",
 	}

@@ -100,11 +100,13 @@ func TestM1_LargeSchemas(t *testing.T) {
 		}
 		return map[string]any{"type": "object", "properties": properties}
 	}
-	if got, err := parameters(many(strings.Repeat("long ", 100), 1000), new(int)); err != nil || !strings.Contains(string(got),
-		`"p999":{"type":"string"}`) {
+	if got, err := parameters(many(strings.Repeat("long ", 100), 1000), new(int)); err != nil ||
+		!strings.Contains(string(got),
+			`"p999":{"type":"string"}`) {
 		t.Errorf("%d bytes, %v", len(got), err)
 	}
-	if got, err := parameters(many("x", 20_000), new(int)); err != nil || string(got) != `{"properties":{},"type":"object"}` {
+	if got, err := parameters(many("x", 20_000), new(int)); err != nil ||
+		string(got) != `{"properties":{},"type":"object"}` {
 		t.Errorf("%d bytes, %v", len(got), err)
 	}
 	branches := map[string]any{"properties": map[string]any{"own": map[string]any{}}}
@@ -112,7 +114,8 @@ func TestM1_LargeSchemas(t *testing.T) {
 		list, _ := branches["anyOf"].([]any)
 		branches["anyOf"] = append(list, map[string]any{"required": []any{fmt.Sprint("p", i)}})
 	}
-	if got, err := parameters(branches, new(int)); err != nil || string(got) != `{"properties":{"own":{}},"type":"object"}` {
+	if got, err := parameters(branches, new(int)); err != nil ||
+		string(got) != `{"properties":{"own":{}},"type":"object"}` {
 		t.Errorf("%s, %v", got, err)
 	}
 	bomb := map[string]any{}
@@ -121,7 +124,8 @@ func TestM1_LargeSchemas(t *testing.T) {
 		bomb[fmt.Sprint("d", i)] = map[string]any{"type": "object", "properties": map[string]any{"a": next, "b": next,
 			"c": next}}
 	}
-	if got, err := parameters(map[string]any{"$ref": "#/$defs/d0", "$defs": bomb}, new(int)); err != nil || len(got) > maxSchema {
+	if got, err := parameters(map[string]any{"$ref": "#/$defs/d0", "$defs": bomb}, new(int)); err != nil ||
+		len(got) > maxSchema {
 		t.Errorf("%d bytes, %v", len(got), err)
 	}
 }

@@ -98,10 +98,12 @@ func (l listing) describe() string {
 // searchTool returns the tool that finds deferred ones.
 func (s *Servers) searchTool(list listing) tool.Tool {
 	def := llm.ToolDefinition{Name: SearchTool, Finds: true,
-		Description: "Finds tools of MCP servers. They are not listed here, because there are many: search before you decide that something cannot be " +
-			"done. The words of the query are compared with the tools' names, descriptions and parameters; the name of a tool, or its beginning such as " +
-			"mcp__SERVER__, finds exactly those; an empty query lists the servers. Then call a tool by its name if it is among your tools, and otherwise " +
-			"with " + CallTool + ". The servers, with the number of their tools: " + list.describe() + ".",
+		Description: "Finds tools of MCP servers. They are not listed here, because there are many: search before " +
+			"you decide that something cannot be done. The words of the query are compared with the tools' names, " +
+			"descriptions and parameters; the name of a tool, or its beginning such as mcp__SERVER__, finds exactly " +
+			"those; an empty query lists the servers. Then call a tool by its name if it is among your tools, and " +
+			"otherwise with " + CallTool +
+			". The servers, with the number of their tools: " + list.describe() + ".",
 		Parameters: json.RawMessage(
 			`{"type":"object","properties":{"query":{"type":"string","description":"Words, or the name of a tool or its beginning."}}}`)}
 	t := tool.New(def, func(_ context.Context, _ *tool.Call, args struct {
@@ -138,7 +140,8 @@ func (l listing) search(query string) tool.Result {
 	}
 	matches := l.rank(query)
 	if len(matches) == 0 {
-		return tool.Text("No tool matches. Use other words, or mcp__SERVER__ for the tools of a server. The servers, with the number of their tools: " + l.describe() + ".")
+		return tool.Text("No tool matches. Use other words, or mcp__SERVER__ for the tools of a server. The servers, " +
+			"with the number of their tools: " + l.describe() + ".")
 	}
 	var b strings.Builder
 	var found llm.Parts

@@ -72,8 +72,10 @@ func TestM4_Search(t *testing.T) {
 		{"screenshot", "mcp__playwright__browser_take_screenshot", 1, ""},
 		{"thoughtNumber", "mcp__sequential-thinking__sequentialthinking", 0, "Parameters:"},
 		{strings.Repeat("water ", 1000) + "screenshot", "", -1, "No tool matches."},
-		{"quantum", "", -1, "No tool matches. Use other words, or mcp__SERVER__ for the tools of a server. The servers, with the number of their tools: everything (13), filesystem (14),"},
-		{" \n", "", -1, "The servers, with the number of their tools: everything (13), filesystem (14), github (26), memory (9), playwright (25), sequential-thinking (1). Search for words"},
+		{"quantum", "", -1, "No tool matches. Use other words, or mcp__SERVER__ for the tools of a server. The " +
+			"servers, with the number of their tools: everything (13), filesystem (14),"},
+		{" \n", "", -1, "The servers, with the number of their tools: everything (13), filesystem (14), github (26), " +
+			"memory (9), playwright (25), sequential-thinking (1). Search for words"},
 	} {
 		r := l.search(c.query)
 		names, text := r.Content.ToolReferences(), r.Content.Text()

@@ -28,8 +28,8 @@ type Options struct {
 	Tokens TokenStore
 	// Secret is called with each token that is used, so that the host can mask it.
 	Secret func(name, value string)
-	// Mask returns a text without secrets. With it what servers say about themselves and their tools
-	// has none; the host masks the results of calls. Nil leaves all as it is.
+	// Mask returns a text without secrets. With it what servers say about themselves and their
+	// tools has none; the host masks the results of calls. Nil leaves all as it is.
 	Mask func(text string) string
 	// Budget is how many bytes the definitions of the servers' tools may have together. Above it
 	// all of them are deferred ([BudgetFor]). Zero means DefaultBudget; with a negative one they

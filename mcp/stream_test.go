@@ -112,7 +112,8 @@ func TestM5_WhatTheSDKGets(t *testing.T) {
 			defer resp.Body.Close()
 			got, err := io.ReadAll(resp.Body)
 			if err != nil || !strings.Contains(string(got), c.want) || len(got) > c.most {
-				t.Errorf("the SDK gets %d bytes, %.300q, %v, want at most %d with %q", len(got), got, err, c.most, c.want)
+				t.Errorf("the SDK gets %d bytes, %.300q, %v, want at most %d with %q", len(got), got, err, c.most,
+					c.want)
 			}
 		})
 	}

@@ -81,8 +81,8 @@ func (s *server) frozen(list []offered) bool {
 	}
 	if s.changes++; s.changes == maxReplaced+1 {
 		s.owner.warn(s.Name, fmt.Errorf(
-			"the MCP server %s has changed its tools more than %d times, and each change makes the model read the whole prompt again: "+
-				"its tools stay as they are until the session is resumed", s.Name, maxReplaced))
+			"the MCP server %s has changed its tools more than %d times, and each change makes the model read the "+
+				"whole prompt again: its tools stay as they are until the session is resumed", s.Name, maxReplaced))
 	}
 	return s.changes > maxReplaced
 }
@@ -108,7 +108,8 @@ func (s *server) fetch(ctx context.Context, c *conn) ([]*sdk.Tool, error) {
 			}
 			t = used(t)
 			if size += sizeOf(t); size > maxList || len(seen) == maxTools {
-				s.tell(fmt.Errorf("the MCP server %s has more than %d tools or %d MiB of definitions; the first %d tools are used",
+				s.tell(fmt.Errorf("the MCP server %s has more than %d tools or %d MiB of definitions; the first %d "+
+					"tools are used",
 					s.Name, maxTools, maxList>>20, len(found)))
 				return found, nil
 			}
@@ -130,7 +131,8 @@ func (s *server) fetch(ctx context.Context, c *conn) ([]*sdk.Tool, error) {
 // leftOut tells the host of tools that run only as tasks, which are not supported.
 func (s *server) leftOut(tasks []string) {
 	if len(tasks) > 0 {
-		s.tell(fmt.Errorf("the tools %s of the MCP server %s are left out, because they run only as tasks, which are not supported",
+		s.tell(fmt.Errorf("the tools %s of the MCP server %s are left out, because they run only as tasks, which are "+
+			"not supported",
 			strings.Join(tasks[:min(len(tasks), 10)], ", "), s.Name))
 	}
 }

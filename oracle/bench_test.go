@@ -81,7 +81,8 @@ data: {"type":"response.completed","sequence_number":100005,"response":{"id":"re
 
 `},
 	{dialect: dialects[2], sdk: readGemini,
-		each: `data: {"candidates": [{"content": {"parts": [{"text": "` + delta + `"}],"role": "model"},"index": 0}],"usageMetadata": {"promptTokenCount": 10,"candidatesTokenCount": 5,"totalTokenCount": 15,"promptTokensDetails": [{"modality": "TEXT","tokenCount": 10}]},"modelVersion": "gemini-2.5-flash","responseId": "r1"}
+		each: `data: {"candidates": [{"content": {"parts": [{"text": "` + delta +
+			`"}],"role": "model"},"index": 0}],"usageMetadata": {"promptTokenCount": 10,"candidatesTokenCount": 5,"totalTokenCount": 15,"promptTokensDetails": [{"modality": "TEXT","tokenCount": 10}]},"modelVersion": "gemini-2.5-flash","responseId": "r1"}
 
 `,
 		last: `data: {"candidates": [{"content": {"parts": [{"text": "."}],"role": "model"},"finishReason": "STOP","index": 0}],"usageMetadata": {"promptTokenCount": 10,"candidatesTokenCount": 99,"totalTokenCount": 109},"modelVersion": "gemini-2.5-flash","responseId": "r1"}

@@ -41,10 +41,12 @@ func newPeculiarities() []*peculiarity {
 				return u.Reasoning > c.sdk.last.Output && u == c.ours.Usage
 			}},
 		{format: "chat", fields: []string{"Usage"},
-			reason: "the SDK's accumulator adds up the counts of all chunks, but where several have some (Groq, Perplexity) they are totals so far",
-			holds:  func(c comparison) bool { return c.sdk.last == c.ours.Usage && c.sdk.last != c.sdk.Usage }},
+			reason: "the SDK's accumulator adds up the counts of all chunks, but where several have some (Groq, " +
+				"Perplexity) they are totals so far",
+			holds: func(c comparison) bool { return c.sdk.last == c.ours.Usage && c.sdk.last != c.sdk.Usage }},
 		{format: "chat", fields: []string{"Usage"},
-			reason: "Kimi and DeepSeek have a name of their own for the cached input, and llama.cpp has it among its timings",
+			reason: "Kimi and DeepSeek have a name of their own for the cached input, and llama.cpp has it among " +
+				"its timings",
 			holds: func(c comparison) bool {
 				u := c.sdk.last
 				u.CacheRead = c.ours.Usage.CacheRead
@@ -63,14 +65,16 @@ func newPeculiarities() []*peculiarity {
 					c.ours.Thinking}
 			}},
 		{format: "chat", fields: []string{"Calls"},
-			reason: "a gateway numbers the calls of Claude from 1, after its text, and the SDK puts an empty call before them",
+			reason: "a gateway numbers the calls of Claude from 1, after its text, and the SDK puts an empty call " +
+				"before them",
 			holds: func(c comparison) bool {
 				return slices.Equal(c.ours.Calls, slices.DeleteFunc(slices.Clone(c.sdk.Calls),
 					func(x call) bool { return x == call{} }))
 			}},
 		{format: "gemini", fields: []string{"Failed"},
-			reason: "calls in pieces exist on Vertex AI only, and only for those who ask for them: we say that they are unsupported",
-			holds:  func(c comparison) bool { return c.ours.Failed && strings.Contains(c.body, `"partialArgs"`) }},
+			reason: "calls in pieces exist on Vertex AI only, and only for those who ask for them: we say that they " +
+				"are unsupported",
+			holds: func(c comparison) bool { return c.ours.Failed && strings.Contains(c.body, `"partialArgs"`) }},
 	}
 }
 

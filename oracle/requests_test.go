@@ -27,25 +27,28 @@ type dialect struct {
 	lost map[string]string
 }
 
-const reasoningBack = "no part of OpenAI's format, but of the servers' that speak it: reasoning goes back where it came from"
+const reasoningBack = "no part of OpenAI's format, but of the servers' that speak it: reasoning goes back where it " +
+	"came from"
 
 var dialects = []dialect{
 	{name: "anthropic", provider: messagesProvider, reads: readMessageParams, models: []string{"claude-sonnet-4-5"}},
 	{name: "openai", provider: responsesProvider, reads: readResponseParams, models: []string{"gpt-5.2"},
 		lost: map[string]string{
-			"type output_text": "the SDK has it only in messages with id and status, which nobody has who keeps nothing on the server; the API takes it without",
+			"type output_text": "the SDK has it only in messages with id and status, which nobody has who keeps " +
+				"nothing on the server; the API takes it without",
 		}},
 	{name: "gemini", provider: geminiProvider, reads: readGeminiParams, models: []string{"gemini-2.5-flash",
 		"gemini-3-pro-preview"}, same: geminiSame},
 	{name: "openaichat", provider: chatProvider, reads: readChatParams, models: []string{"some-model"},
 		lost: map[string]string{
-			".messages[].reasoning_content":          reasoningBack,
-			".messages[].reasoning":                  reasoningBack,
-			".messages[].reasoning_details":          reasoningBack,
-			".messages[].tool_calls[].extra_content": "Gemini's thought signature, in the form of Google's own endpoint for this format",
-			"type thinking":                          reasoningBack + " (Mistral: among the content)",
-			".top_k":                                 "an option of the caller's",
-			".chat_template_kwargs":                  "an option of the caller's",
+			".messages[].reasoning_content": reasoningBack,
+			".messages[].reasoning":         reasoningBack,
+			".messages[].reasoning_details": reasoningBack,
+			".messages[].tool_calls[].extra_content": "Gemini's thought signature, in the form of Google's own " +
+				"endpoint for this format",
+			"type thinking":         reasoningBack + " (Mistral: among the content)",
+			".top_k":                "an option of the caller's",
+			".chat_template_kwargs": "an option of the caller's",
 		}},
 }
 
@@ -87,7 +90,8 @@ func TestG1_WhatWeSend(t *testing.T) {
 			for name, req := range fixtures(t, d.name) {
 				t.Run("fixture/"+name, func(t *testing.T) { ran += d.check(t, req, seen) })
 			}
-			fmt.Printf("requests %s: %d bodies read by the SDK's types and sent on as they were; not in those types: %v\n", d.name, ran,
+			fmt.Printf("requests %s: %d bodies read by the SDK's types and sent on as they were; not in those "+
+				"types: %v\n", d.name, ran,
 				slices.Sorted(maps.Keys(seen)))
 			if ran < 90 {
 				t.Errorf("only %d requests were compared", ran)

@@ -51,11 +51,14 @@ func TestN6_Metrics(t *testing.T) {
 			"2 map[" + call + " gen_ai.token.type:output server.address:127.0.0.1]"},
 		genaiconv.ClientOperationDuration{}.Name():         {"2 map[" + call + " server.address:127.0.0.1]"},
 		genaiconv.ClientOperationTimeToFirstChunk{}.Name(): {"2 map[" + call + "]"},
-		"attractor.model.retries":                          {"1 map[error.type:overloaded gen_ai.operation.name:chat gen_ai.provider.name:anthropic gen_ai.request.model:" + model + "]"},
-		"attractor.execute_tool.duration": {"1 map[error.type:refused gen_ai.operation.name:execute_tool gen_ai.tool.name:_OTHER]",
+		"attractor.model.retries": {"1 map[error.type:overloaded gen_ai.operation.name:chat " +
+			"gen_ai.provider.name:anthropic gen_ai.request.model:" + model + "]"},
+		"attractor.execute_tool.duration": {"1 map[error.type:refused gen_ai.operation.name:execute_tool " +
+			"gen_ai.tool.name:_OTHER]",
 			"1 map[error.type:tool_error gen_ai.operation.name:execute_tool gen_ai.tool.name:shell]",
 			"1 map[gen_ai.operation.name:execute_tool gen_ai.tool.name:shell]"},
-		"attractor.invoke_agent.duration": {"1 map[attractor.reason:completed attractor.subagent:false gen_ai.operation.name:invoke_agent]"},
+		"attractor.invoke_agent.duration": {"1 map[attractor.reason:completed attractor.subagent:false " +
+			"gen_ai.operation.name:invoke_agent]"},
 	} {
 		if got[name] == nil {
 			t.Errorf("there is no %s", name)

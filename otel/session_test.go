@@ -54,7 +54,8 @@ func TestN6_Tree(t *testing.T) {
 		t.Fatalf("%+v", r)
 	}
 	l.golden("tree")
-	if want := []string{"github.com/attractor-go/attractor/otel https://opentelemetry.io/schemas/1.41.0"}; !slices.Equal(l.receiver.Scopes(), want) {
+	want := []string{"github.com/attractor-go/attractor/otel https://opentelemetry.io/schemas/1.41.0"}
+	if !slices.Equal(l.receiver.Scopes(), want) {
 		t.Errorf("the scopes are %q", l.receiver.Scopes())
 	}
 }

@@ -86,18 +86,21 @@ func TestR8_JSON(t *testing.T) {
 	}
 }
 
-const greet = "import sys\n\nclass Greeter(Base):\n    def greet(self, name):\n        print(\"Hello, \" + name)\n\ndef main():\n    Greeter().greet(sys.argv[1])\n"
+const greet = "import sys\n\nclass Greeter(Base):\n    def greet(self, name):\n        print(\"Hello, \" + name)\n\n" +
+	"def main():\n    Greeter().greet(sys.argv[1])\n"
 
 // The error of a patch that cannot be applied names the line and says how to correct it.
 func TestR8_ErrorsSayHowToMendThePatch(t *testing.T) {
 	update := func(lines ...string) string { return wrap(append([]string{"*** Update File: greet.py"}, lines...)...) }
 	tests := []struct{ name, patch, want string }{
-		{"a one-line hunk", update(`-        print("Hullo, " + name)`, "+        pass"), `greet.py, hunk 1, line 3 of the patch: these old lines are not in the file:
+		{"a one-line hunk", update(`-        print("Hullo, " + name)`, "+        pass"),
+			`greet.py, hunk 1, line 3 of the patch: these old lines are not in the file:
           print("Hullo, " + name)
 The nearest line is line 5, which reads
           print("Hello, " + name)
 Copy old lines from the file exactly.`},
-		{"a wrong line of several", update("     def greet(self, name):", `-        print("Hi")`, "-", "+        pass"), `greet.py, hunk 1, line 3 of the patch: these old lines are not in the file:
+		{"a wrong line of several", update("     def greet(self, name):", `-        print("Hi")`, "-", "+        pass"),
+			`greet.py, hunk 1, line 3 of the patch: these old lines are not in the file:
       def greet(self, name):
           print("Hi")
   ` + `
@@ -105,10 +108,12 @@ The nearest place begins at line 4, but from line 5 on the file reads
           print("Hello, " + name)
   ` + `
 Copy old lines from the file exactly.`},
-		{"nothing like it", update("-quux()", "+x"), `greet.py, hunk 1, line 3 of the patch: these old lines are not in the file:
+		{"nothing like it", update("-quux()", "+x"),
+			`greet.py, hunk 1, line 3 of the patch: these old lines are not in the file:
   quux()
 Nothing in the file is like them: read the file again.`},
-		{"line numbers of read_file", update(`-8 |     Greeter().greet(sys.argv[1])`, "+    pass"), `greet.py, hunk 1, line 3 of the patch: these old lines are not in the file:
+		{"line numbers of read_file", update(`-8 |     Greeter().greet(sys.argv[1])`, "+    pass"),
+			`greet.py, hunk 1, line 3 of the patch: these old lines are not in the file:
   8 |     Greeter().greet(sys.argv[1])
 They begin with line numbers, which are not part of the file: leave them out.`},
 		{"no one rule for the indentation", update("-def greet(self, name):", `-            print("Hello, " + name)`,
@@ -120,10 +125,12 @@ The same lines with other indentation are at line 4, where the file reads
       def greet(self, name):
           print("Hello, " + name)
 Copy old lines from the file exactly.`},
-		{"out of order", update("@@ def main():", "-    def greet(self, name):", "+    def greet(self):"), `greet.py, hunk 1, line 3 of the patch: these old lines are not in the file after line 7:
+		{"out of order", update("@@ def main():", "-    def greet(self, name):", "+    def greet(self):"),
+			`greet.py, hunk 1, line 3 of the patch: these old lines are not in the file after line 7:
       def greet(self, name):
 They are at line 4. Hunks stand in the order of the file, each below its @@ line.`},
-		{"not the end", update("-import sys", "+import os", "*** End of File"), `greet.py, hunk 1, line 3 of the patch: these old lines are not at the end of the file:
+		{"not the end", update("-import sys", "+import os", "*** End of File"),
+			`greet.py, hunk 1, line 3 of the patch: these old lines are not at the end of the file:
   import sys
 They are at line 1. Leave out *** End of File.`},
 		{"line numbers after @@", update("@@ -7,2 +7,2 @@", " def main():", "-    Greeter().greet(sys.argv[1])",
@@ -147,20 +154,24 @@ Write the whole line after @@, or @@ alone.`},
 			`greet.py, hunk 2, line 6 of the patch: the line "import sys" after @@ is not in the file after line 8. It is at line 1. Hunks stand in the order of the file.`},
 		{"a unified diff", "--- a/greet.py\n+++ b/greet.py\n@@ -1 +1 @@\n-import sys\n+import os\n",
 			"line 1 of the patch: this is a unified diff. " +
-				"Write *** Begin Patch, then *** Update File: PATH instead of the lines --- and +++, then hunks that begin with @@ without line numbers, then *** End Patch"},
+				"Write *** Begin Patch, then *** Update File: PATH instead of the lines --- and +++, then hunks that " +
+				"begin with @@ without line numbers, then *** End Patch"},
 		{"a diff of git", "diff --git a/greet.py b/greet.py\nindex 1..2 100644\n--- a/greet.py\n+++ b/greet.py\n",
 			"line 1 of the patch: this is a unified diff. " +
-				"Write *** Begin Patch, then *** Update File: PATH instead of the lines --- and +++, then hunks that begin with @@ without line numbers, then *** End Patch"},
+				"Write *** Begin Patch, then *** Update File: PATH instead of the lines --- and +++, then hunks that " +
+				"begin with @@ without line numbers, then *** End Patch"},
 		{"a unified diff in the envelope", wrap("--- a/greet.py", "+++ b/greet.py", "@@ -1 +1 @@", "-import sys",
 			"+import os"),
 			`line 2 of the patch: expected *** Add File: PATH, *** Update File: PATH or *** Delete File: PATH, got "--- a/greet.py". Write *** Update File: PATH instead of the lines --- and +++`},
-		{"a unified diff in an update", update("--- a/greet.py", "+++ b/greet.py", "@@", "-import sys", "+import os"), `greet.py, hunk 1, line 3 of the patch: these old lines are not in the file:
+		{"a unified diff in an update", update("--- a/greet.py", "+++ b/greet.py", "@@", "-import sys", "+import os"),
+			`greet.py, hunk 1, line 3 of the patch: these old lines are not in the file:
   -- a/greet.py
 Leave out the lines --- and +++: *** Update File names the file.`},
 		{"an unknown operation", wrap("*** Rename File: greet.py"),
 			`line 2 of the patch: expected *** Add File: PATH, *** Update File: PATH or *** Delete File: PATH, got "*** Rename File: greet.py"`},
 		{"JSON that is none", `{"patch": "*** Begin Patch` + "\n" + `*** End Patch"}`,
-			"line 1 of the patch: this is JSON. Write the patch alone, from the line *** Begin Patch to the line *** End Patch"},
+			"line 1 of the patch: this is JSON. Write the patch alone, from the line *** Begin Patch to the line *** " +
+				"End Patch"},
 		{"words before it", "Here it is:\n" + update("-import sys", "+import os"),
 			"line 1 of the patch: leave out what is before the line *** Begin Patch"},
 		{"words behind it", update("-import sys", "+import os") + "\nDone.",
@@ -168,16 +179,19 @@ Leave out the lines --- and +++: *** Update File names the file.`},
 		{"no patch at all", "greet.py",
 			`line 1 of the patch: a patch begins with the line *** Begin Patch, got "greet.py"`},
 		{"cut", "*** Begin Patch\n*** Add File: n\n+x",
-			"line 3 of the patch: the patch does not end with the line *** End Patch, so it may be cut off. Nothing was changed; send the whole patch"},
+			"line 3 of the patch: the patch does not end with the line *** End Patch, so it may be cut off. Nothing " +
+				"was changed; send the whole patch"},
 		{"a missing file", wrap("*** Update File: gone.py", "-1", "+2"),
 			"gone.py, line 2 of the patch: the file does not exist. To create it, use *** Add File"},
 		{"a missing file to delete", wrap("*** Delete File: gone.py"),
 			"gone.py, line 2 of the patch: the file does not exist"},
 		{"a file that the patch has deleted", wrap("*** Delete File: greet.py", "*** Update File: greet.py", "-1",
 			"+2"),
-			"greet.py, line 3 of the patch: the file does not exist any more: an operation above has deleted or moved it"},
+			"greet.py, line 3 of the patch: the file does not exist any more: an operation above has deleted or " +
+				"moved it"},
 		{"a move alone", update("*** Move to: x.py"),
-			"greet.py, line 2 of the patch: the update has no hunks. Write what changes, with @@ before it; to move a file unchanged, run mv"},
+			"greet.py, line 2 of the patch: the update has no hunks. Write what changes, with @@ before it; to move " +
+				"a file unchanged, run mv"},
 		{"context without its space", update("@@", "import sys", "+import os"),
 			`greet.py, hunk 1, line 4 of the patch: a line of a hunk begins with a space, + or -, got "import sys". Put a space before a line that stays, and leave out what is not in the file`},
 		{"a new file without its plus", wrap("*** Add File: n", "x"),

@@ -22,7 +22,8 @@ var lineNumbers = sync.OnceValue(func() *regexp.Regexp {
 // nearest line.
 func (d *document) hintNotFound(hint string, from int) *Error {
 	if lineNumbers().MatchString(hint) {
-		return &Error{Text: "@@ takes no line numbers. Write @@ alone, or @@ and a line of the file above the change, such as @@ def main():"}
+		return &Error{Text: "@@ takes no line numbers. Write @@ alone, or @@ and a line of the file above the " +
+			"change, such as @@ def main():"}
 	}
 	text := fmt.Sprintf("the line %q after @@ is not in the file%s. ", hint, after(from))
 	if at := d.lineLike(hint); at >= 0 {

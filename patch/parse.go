@@ -284,8 +284,8 @@ func (p *parser) hunk(file string, number int) (Hunk, error) {
 			h.Lines = append(h.Lines, HunkLine{Op: line[0], Text: line[1:]})
 		default:
 			return h, &Error{Path: file, Hunk: number, Line: p.line(),
-				Text: fmt.Sprintf("a line of a hunk begins with a space, + or -, got %.200q. Put a space before a line that stays, and leave out what is "+
-					"not in the file", line)}
+				Text: fmt.Sprintf("a line of a hunk begins with a space, + or -, got %.200q. Put a space before a "+
+					"line that stays, and leave out what is not in the file", line)}
 		}
 	}
 	if !changed {

@@ -134,7 +134,8 @@ func TestC6_Rules(t *testing.T) {
 			map[string]string{"a": "1\ny\n2\n"}, ""},
 		{"a hunk before the last one", map[string]string{"a": "x\ny\n"}, wrap("*** Update File: a", "@@", "-y", "+1",
 			"@@", "-x", "+2"), nil, "order of the file"},
-		{"hints narrow down", map[string]string{"a": "class A\n  def f\n    1\nclass B\n  def g\n    1\n  def f\n    1\n"},
+		{"hints narrow down", map[string]string{"a": "class A\n  def f\n    1\nclass B\n  def g\n    1\n  def " +
+			"f\n    1\n"},
 			wrap("*** Update File: a", "@@ class B", "@@ def f", "-    1", "+    2"),
 			map[string]string{"a": "class A\n  def f\n    1\nclass B\n  def g\n    1\n  def f\n    2\n"}, ""},
 		{"a hint that the hunk repeats", map[string]string{"a": "class A\n  x\n"},

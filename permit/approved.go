@@ -99,7 +99,8 @@ func (g *Gate) Middleware(next tool.Handler) tool.Handler {
 			return next(ctx, call)
 		case !ok || p.gate != g:
 			return tool.Result{}, errors.New(
-				"the call was not run, because another hook of this program has replaced what the permission gate had decided")
+				"the call was not run, because another hook of this program has replaced what the permission gate " +
+					"had decided")
 		}
 		if err := g.stillAllowed(ctx, call, p); err != nil {
 			return tool.Result{}, err
@@ -135,8 +136,8 @@ func (g *Gate) stillAllowed(ctx context.Context, call *tool.Call, p *passage) er
 	if now.Verdict == tool.Allow {
 		return nil
 	}
-	return fmt.Errorf("the call was not run, because another call has changed what it would do: %s. Repeat it, and it is "+
-		"judged as it is now", cmp.Or(now.Reason, "a permission rule is about it now"))
+	return fmt.Errorf("the call was not run, because another call has changed what it would do: %s. Repeat it, "+
+		"and it is judged as it is now", cmp.Or(now.Reason, "a permission rule is about it now"))
 }
 
 // approvedEnv is the environment of an approved call. It opens and changes only the files that were
@@ -161,10 +162,12 @@ func (a *approvedEnv) find(ctx context.Context, name string, others bool) (targe
 	led, known := a.leads[path.Clean(abs)]
 	switch {
 	case known && led == "":
-		return "", fmt.Errorf("where %s leads could not be looked up when the call was approved, so nothing was done. Repeat the call",
+		return "", fmt.Errorf("where %s leads could not be looked up when the call was approved, so nothing was "+
+			"done. Repeat the call",
 			texts.Shown(name))
 	case known && led != target:
-		return "", fmt.Errorf("%s led to %s when the call was approved and leads to %s now, so nothing was done. Look at it again before you repeat the call",
+		return "", fmt.Errorf("%s led to %s when the call was approved and leads to %s now, so nothing was done. "+
+			"Look at it again before you repeat the call",
 			texts.Shown(name), texts.Shown(led), texts.Shown(target))
 	case known || others:
 		return target, nil
@@ -216,7 +219,8 @@ func (a *approvedEnv) only(ctx context.Context, target string) context.Context {
 	return env.Placed(ctx, func(place string) error {
 		now, err := a.find(ctx, place, true)
 		if err == nil && now != target {
-			err = fmt.Errorf("it leads to %s now, so nothing was done. Look at it again before you repeat the call", texts.Shown(now))
+			err = fmt.Errorf("it leads to %s now, so nothing was done. Look at it again before you repeat the call",
+				texts.Shown(now))
 		}
 		return err
 	})
@@ -224,7 +228,8 @@ func (a *approvedEnv) only(ctx context.Context, target string) context.Context {
 
 // changed returns the error for a file that has changed since the approval.
 func changed(name string) error {
-	return fmt.Errorf("%s has changed since the call was approved, so nothing was done. Look at it again before you repeat the call", texts.Shown(name))
+	return fmt.Errorf("%s has changed since the call was approved, so nothing was done. Look at it again before you "+
+		"repeat the call", texts.Shown(name))
 }
 
 // Open implements env.Environment. It opens the path that find has checked, because the name may
@@ -305,7 +310,8 @@ func (a *approvedEnv) Start(ctx context.Context, cmd env.Command) (env.Process, 
 		case err != nil:
 			return nil, fmt.Errorf("the command's directory cannot be looked up any more, so it was not run: %w", err)
 		case now != a.dir:
-			return nil, fmt.Errorf("the command's directory led to %s when the call was approved and leads to %s now, so it was not run. Look at it again before you repeat the call",
+			return nil, fmt.Errorf("the command's directory led to %s when the call was approved and leads to %s "+
+				"now, so it was not run. Look at it again before you repeat the call",
 				texts.Shown(a.dir), texts.Shown(now))
 		}
 	}

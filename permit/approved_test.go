@@ -142,8 +142,8 @@ func TestL11_DirectoriesSwappedBeforeTheChange(t *testing.T) {
 				t.Fatal(err)
 			}
 			call := tool.Call{Env: g.Env, SessionID: "s", Session: new(tool.Plain)}
-			p, _ := r.Authorize(t.Context(), r.Prepare(llm.ToolCall{ID: "1", Name: "apply_patch", Args: string(data)}), call,
-				g.Authorize)
+			p, _ := r.Authorize(t.Context(), r.Prepare(llm.ToolCall{ID: "1", Name: "apply_patch", Args: string(data)}),
+				call, g.Authorize)
 			call.Env = &swappedWrite{env.Base{Environment: g.Env}, func() {
 				if err := os.RemoveAll(filepath.Join(g.dir, "a")); err != nil {
 					t.Error(err)

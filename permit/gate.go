@@ -35,13 +35,13 @@ type Gate struct {
 	// can be asked: how the user of the program allows them. It may be empty.
 	HowToAllow string
 	// Unasked reports whether a command that the built-in rules ask about runs without a question
-	// where it can change nothing, as one that only reads does: a LocalOptions.Launch has to confine
-	// commands with a context of [env.Observing]. If it is refused something there, [Gate.Outside]
-	// asks. Unasked counts in the modes ask and accept-edits, and without BeforeQuestion. Nil means
-	// no.
+	// where it can change nothing, as one that only reads does: a LocalOptions.Launch has to
+	// confine commands with a context of [env.Observing]. If it is refused something there,
+	// [Gate.Outside] asks. Unasked counts in the modes ask and accept-edits, and without
+	// BeforeQuestion. Nil means no.
 	Unasked func() bool
-	// Exposed is called in ModeAcceptEdits when an edit asks because of what [env.Exposed] returns, with
-	// that. Nil ignores it.
+	// Exposed is called in ModeAcceptEdits when an edit asks because of what [env.Exposed] returns,
+	// with that. Nil ignores it.
 	Exposed func(why string)
 	// Project names the project for which the rules that a person allows can be kept. Empty means
 	// that there is none.
@@ -53,8 +53,8 @@ type Gate struct {
 
 	*shared
 	inner bool // it is for the calls of an agent that works elsewhere than the session
-	// caught is how many of the remembered rules Rules has, and allowed how often rules were added to
-	// it. The lock of shared guards both.
+	// caught is how many of the remembered rules Rules has, and allowed how often rules were added
+	// to it. The lock of shared guards both.
 	caught, allowed int
 }
 
@@ -148,7 +148,8 @@ type passage struct {
 	writes  int64  // of the gate, before
 	// accepted says that a person has allowed the call as it was shown.
 	accepted bool
-	// passed says that Authorize has allowed the call, so that another hook has asked for an approval.
+	// passed says that Authorize has allowed the call, so that another hook has asked for an
+	// approval.
 	passed  bool
 	touches *approval // what the call would touch then, or what it may touch
 	planned bool      // a person has approved the plan
@@ -290,8 +291,8 @@ func (g *Gate) Approve(ctx context.Context, req tool.Request) (tool.Decision, er
 		"its arguments, or what it would touch, were changed %d times without a decision", maxEdits)}, nil
 }
 
-// beyond returns an error if a call of a file tool would fail whatever a person answers, because one
-// of its files is in none of the directories of the environment.
+// beyond returns an error if a call of a file tool would fail whatever a person answers, because
+// one of its files is in none of the directories of the environment.
 func (g *Gate) beyond(ctx context.Context, req tool.Request, p *passage) error {
 	if !p.ruled.Files {
 		return nil

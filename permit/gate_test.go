@@ -616,9 +616,11 @@ func TestX9_TypedMayDoWhatIsDenied(t *testing.T) {
 			t.Fatal(err)
 		}
 		for command, want := range map[string]string{"grep -r denied .": "rule Read(./private.txt)",
-			`x="rm victim"; eval "$x"`: "rule denies", "rm victim": "rule denies", "echo made >new": "", "echo ask": ""} {
-			d, err := g.Typed(t.Context(), tool.Request{Dir: g.dir, Call: llm.ToolCall{ID: "1", Name: "shell", Args: "{}"},
-				Access: tool.Access{Effect: tool.Writes, Command: command}})
+			`x="rm victim"; eval "$x"`: "rule denies", "rm victim": "rule denies", "echo made >new": "",
+			"echo ask": ""} {
+			d, err := g.Typed(t.Context(),
+				tool.Request{Dir: g.dir, Call: llm.ToolCall{ID: "1", Name: "shell", Args: "{}"},
+					Access: tool.Access{Effect: tool.Writes, Command: command}})
 			if err != nil || (d.Verdict == tool.Allow) != (want == "") || !strings.Contains(d.Reason, want) {
 				t.Errorf("%s, %s: %+v, %v", mode, command, d, err)
 			}

@@ -256,9 +256,9 @@ func (a *Inbox) begin(ctx context.Context, asked Ask) *waiting {
 	return w
 }
 
-// askBeside also puts an ask to the person at the terminal. The caller calls withdraw when the ask has
-// ended: it ends the person's question and waits for that, so that the terminal is free for the next
-// one.
+// askBeside also puts an ask to the person at the terminal. The caller calls withdraw when the ask
+// has ended: it ends the person's question and waits for that, so that the terminal is free for the
+// next one.
 func (a *Inbox) askBeside(ctx context.Context, w *waiting, put func(context.Context) error) (withdraw func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	done := make(chan struct{})

@@ -119,7 +119,8 @@ func (g *Gate) acceptEdit(ctx context.Context, j *judgement) {
 }
 
 // readOnlySession is why calls that change or run something are denied in ModeReadOnly.
-const readOnlySession = "this session is read-only: you can read and search files, but not change or run anything. Report what you would do instead"
+const readOnlySession = "this session is read-only: you can read and search files, but not change or run anything. " +
+	"Report what you would do instead"
 
 // refusal returns why a call does not run, for the model.
 func (j *judgement) refusal() string {

@@ -14,8 +14,8 @@ type Mode string
 const (
 	ModeAsk Mode = "ask" // a person decides
 	// ModeAcceptEdits allows what file tools change in the session's directories, if no rule and no
-	// hook asks about it, the file is an ordinary one and nothing may run it that no call starts; see
-	// [env.Exposed]. A person decides about the rest.
+	// hook asks about it, the file is an ordinary one and nothing may run it that no call starts;
+	// see [env.Exposed]. A person decides about the rest.
 	ModeAcceptEdits Mode = "accept-edits"
 	// ModePlan refuses what changes or runs something. Commands that only read run. The model
 	// leaves the mode by the tool exit_plan_mode, if a person approves of its plan.

@@ -28,13 +28,14 @@ type Plan struct {
 	Changed bool   // the person has changed what the model wrote
 }
 
-// ExitPlan returns the tool exit_plan_mode(plan), which ends plan mode. If a gate whose LeavePlan is
-// set has asked a person, who approved the plan, the tool returns the result of approved. Otherwise
-// it returns an error: there is nothing to leave.
+// ExitPlan returns the tool exit_plan_mode(plan), which ends plan mode. If a gate whose LeavePlan
+// is set has asked a person, who approved the plan, the tool returns the result of approved.
+// Otherwise it returns an error: there is nothing to leave.
 func ExitPlan(approved func(ctx context.Context, call *tool.Call, plan Plan) (tool.Result, error)) tool.Tool {
 	t := tool.New(llm.ToolDefinition{Name: ExitPlanMode,
-		Description: "Ends plan mode: shows your plan to the user, who approves it or says what to change. Use it in plan mode only, when the plan is " +
-			"complete, and only for a task that changes something; a question needs an answer and no plan. The user sees nothing but the plan that you pass."},
+		Description: "Ends plan mode: shows your plan to the user, who approves it or says what to change. Use it in " +
+			"plan mode only, when the plan is complete, and only for a task that changes something; a question needs " +
+			"an answer and no plan. The user sees nothing but the plan that you pass."},
 		func(ctx context.Context, call *tool.Call, args exitPlanArgs) (tool.Result, error) {
 			p, ok := call.Value.(*passage)
 			if !ok || !p.planned {
@@ -52,7 +53,8 @@ func ExitPlan(approved func(ctx context.Context, call *tool.Call, plan Plan) (to
 // PlanText returns what a model is told about plan mode: what it can do, and how it ends its
 // planning.
 func (g *Gate) PlanText() string {
-	rules := "You can read and search files and run commands that only read. Calls that change or run anything else are refused."
+	rules := "You can read and search files and run commands that only read. Calls that change or run anything else " +
+		"are refused."
 	if g.Ask == nil || g.LeavePlan == nil {
 		return rules + " Work out a plan and give it as your answer."
 	}

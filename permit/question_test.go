@@ -41,10 +41,13 @@ func TestX2_PreviewOfEdits(t *testing.T) {
 		args map[string]any
 		want string
 	}{
-		{"edit_file", map[string]any{"file_path": "a", "old_string": "two", "new_string": "2"}, "modified: @@ -1,3 +1,3 @@\n one\n-two\n+2\n three\n"},
+		{"edit_file", map[string]any{"file_path": "a", "old_string": "two", "new_string": "2"},
+			"modified: @@ -1,3 +1,3 @@\n one\n-two\n+2\n three\n"},
 		{"write_file", map[string]any{"file_path": "new/b", "content": "x\n"}, "created: @@ -0,0 +1,1 @@\n+x\n"},
-		{"apply_patch", map[string]any{"patch": "*** Begin Patch\n*** Delete File: gone\n*** Add File: gone2\n+y\n*** Update File: a\n@@\n-one\n+1\n*** Update File: a\n@@\n-three\n+3\n*** End Patch"},
-			"deleted: @@ -1,1 +0,0 @@\n-x\ncreated: @@ -0,0 +1,1 @@\n+y\nmodified: @@ -1,3 +1,3 @@\n-one\n+1\n two\n-three\n+3\n"},
+		{"apply_patch", map[string]any{"patch": "*** Begin Patch\n*** Delete File: gone\n*** Add File: gone2\n+y\n" +
+			"*** Update File: a\n@@\n-one\n+1\n*** Update File: a\n@@\n-three\n+3\n*** End Patch"},
+			"deleted: @@ -1,1 +0,0 @@\n-x\ncreated: @@ -0,0 +1,1 @@\n+y\nmodified: @@ -1,3 +1,3 @@\n-one\n+1\n two\n" +
+				"-three\n+3\n"},
 		{"edit_file", map[string]any{"file_path": "a", "old_string": "not there", "new_string": "2"}, ""},
 		{"write_file", map[string]any{"file_path": "binary", "content": "x\n"}, ""},
 	} {
@@ -66,7 +69,8 @@ func TestX2_PreviewOfEdits(t *testing.T) {
 		t.Error("a question has changed files")
 	}
 	g.answer = permit.Answer{Verdict: tool.Allow}
-	if g.call("edit_file", map[string]any{"file_path": "a", "old_string": "two", "new_string": "2"}); was("a") != "one\n2\nthree\n" {
+	if g.call("edit_file", map[string]any{"file_path": "a", "old_string": "two",
+		"new_string": "2"}); was("a") != "one\n2\nthree\n" {
 		t.Errorf("what was shown did not happen: %q", was("a"))
 	}
 }
@@ -142,7 +146,8 @@ func TestX2_RulesThatLastThroughALink(t *testing.T) {
 
 // A rule about a command is kept as it was shown, also one for a program of the project.
 func TestX2_CommandsLastAsShown(t *testing.T) {
-	for _, rule := range []string{"Bash(./bin/bash build.sh)", "Bash(./gradlew test:*)", "Skill(./x)", "WebFetch(./x)"} {
+	for _, rule := range []string{"Bash(./bin/bash build.sh)", "Bash(./gradlew test:*)", "Skill(./x)",
+		"WebFetch(./x)"} {
 		q := permit.Question{Allow: []string{rule}}
 		for _, project := range []string{"", "/", t.TempDir()} {
 			for _, q.Inner = range []bool{false, true} {
@@ -154,8 +159,8 @@ func TestX2_CommandsLastAsShown(t *testing.T) {
 	}
 }
 
-// Nobody is asked about a file that the tools cannot reach, because the call would fail whatever the
-// answer is. A command may reach it.
+// Nobody is asked about a file that the tools cannot reach, because the call would fail whatever
+// the answer is. A command may reach it.
 func TestX2_NoQuestionInVain(t *testing.T) {
 	g := newGate(t, someRules)
 	g.answer = permit.Answer{Verdict: tool.Allow}
@@ -167,7 +172,8 @@ func TestX2_NoQuestionInVain(t *testing.T) {
 		{"read_file", map[string]any{"file_path": outside}},
 		{"write_file", map[string]any{"file_path": outside, "content": "x"}},
 	} {
-		if got := g.call(c.tool, c.args); len(g.questions) > 0 || !strings.Contains(got, "outside of the allowed directories") {
+		if got := g.call(c.tool, c.args); len(g.questions) > 0 ||
+			!strings.Contains(got, "outside of the allowed directories") {
 			t.Fatalf("%s: %d questions, %s", c.tool, len(g.questions), got)
 		}
 	}

@@ -281,7 +281,8 @@ func smokeRun(s *smoke) {
 
 // smokeTruncation checks that the event has the whole output and the model got less.
 func smokeTruncation(s *smoke) {
-	s.ask("Run the command `seq 1 20000` exactly like that, without a pipe. Then create the file last.txt with the last number that it printed.")
+	s.ask("Run the command `seq 1 20000` exactly like that, without a pipe. Then create the file last.txt with the " +
+		"last number that it printed.")
 	s.has("last.txt", "20000")
 	ends := s.ended("shell")
 	i := slices.IndexFunc(ends, func(e *agent.ToolCallEnd) bool { return strings.Contains(e.Output, "\n10000\n") })
@@ -333,7 +334,8 @@ func smokeFollowUp(s *smoke) {
 }
 
 func smokeSubagent(s *smoke) {
-	s.ask("Do not do this yourself: have a subagent, by spawn_agent, create the file child.txt with the line: Hello. Wait for it to end.")
+	s.ask("Do not do this yourself: have a subagent, by spawn_agent, create the file child.txt with the line: Hello. " +
+		"Wait for it to end.")
 	s.has("child.txt", "Hello.")
 	worked := func(e *agent.SubagentEvent) bool {
 		end, ok := e.Event.(*agent.ToolCallEnd)
@@ -348,8 +350,9 @@ func smokeSubagent(s *smoke) {
 
 // smokeTimeout has a command exceed the default timeout, and the model report it.
 func smokeTimeout(s *smoke) {
-	s.ask("This is a test of the time limit of commands. Run the command `sleep 30` with shell, in the foreground, with no other " +
-		"argument than the command. It will be ended by its time limit. Do not try again, and say what happened.")
+	s.ask("This is a test of the time limit of commands. Run the command `sleep 30` with shell, in the foreground, " +
+		"with no other argument than the command. It will be ended by its time limit. Do not try again, and say what " +
+		"happened.")
 	ends := s.ended("shell")
 	if len(ends) == 0 {
 		s.Fatal("no command was run")

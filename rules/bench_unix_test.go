@@ -33,7 +33,8 @@ func BenchmarkL1_Decide(b *testing.B) {
 	}
 	p := newProject(b)
 	s := p.load(string(text))
-	script := "go test -count=1 -run 'TestOne|TestTwo' ./internal/one/... ./internal/two/... && npm run build -- --mode production --out dist && go test -race ./cmd/server"
+	script := "go test -count=1 -run 'TestOne|TestTwo' ./internal/one/... ./internal/two/... && npm run build -- " +
+		"--mode production --out dist && go test -race ./cmd/server"
 	script += " -timeout " + strings.Repeat("1", 200-len(script)-len(" -timeout ")-1) + "m"
 	if len(script) != 200 {
 		b.Fatal(len(script))

@@ -106,7 +106,8 @@ func TestL1_PatternsAreBounded(t *testing.T) {
 	if with, without := allocations(s), allocations(p.load("{}")); with > without+5_000 {
 		t.Errorf("a decision about a deep file takes %v allocations, and %v without rules", with, without)
 	}
-	for pattern, fine := range map[string]bool{strings.Repeat("d/", 63) + "x": true, strings.Repeat("d/", 64) + "x": false,
+	for pattern, fine := range map[string]bool{strings.Repeat("d/", 63) + "x": true, strings.Repeat("d/", 64) +
+		"x": false,
 		strings.Repeat("**/", 100) + "x": true, strings.Repeat("**/d/", 40) + "x": false} {
 		_, err := rules.Load(p.dirs(), source(`{"deny": ["Read(`+pattern+`)"]}`))
 		if fine != (err == nil) || err != nil && !strings.Contains(err.Error(), "it has more than 64 elements") {

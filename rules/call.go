@@ -212,8 +212,8 @@ func (c *call) machine() shell.Machine {
 		Resolve: c.leads(), Roots: roots, Observed: c.observed}
 }
 
-// leads returns Dirs.Resolve for one decision, in which it is asked about each path once: on another
-// machine each question takes as long as the way there.
+// leads returns Dirs.Resolve for one decision, in which it is asked about each path once: on
+// another machine each question takes as long as the way there.
 func (c *call) leads() func(name string) (string, error) {
 	if c.dirs.Resolve == nil {
 		return nil

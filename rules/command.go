@@ -10,8 +10,8 @@ import (
 )
 
 // forms returns the forms of a command that deny and ask rules are compared with: as it is, without
-// a path in front of the program, and without options in front of a subcommand. Each is joined. room
-// is how many bytes there may be of the latter; forms reports whether they are more.
+// a path in front of the program, and without options in front of a subcommand. Each is joined.
+// room is how many bytes there may be of the latter; forms reports whether they are more.
 func forms(words []string, room int) (all []string, cut bool) {
 	all = []string{joined(words)}
 	plain := words

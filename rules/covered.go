@@ -20,12 +20,13 @@ const (
 // asked: where programs keep secrets in the home directory, files of the session's directories
 // whose names are those of secrets, and what rules deny or ask to read. Some of them may not exist.
 // Names, and patterns with wildcards, are compared with the first 20,000 files of the session's
-// directories, and patterns with those of the directories that they name. Where patterns are so many
-// that this would take long, the rest of the directories is covered as a whole. The judgement of a
-// text may be wrong, so this does not depend on it.
+// directories, and patterns with those of the directories that they name. Where patterns are so
+// many that this would take long, the rest of the directories is covered as a whole. The judgement
+// of a text may be wrong, so this does not depend on it.
 func (s *Set) Covered() (list []string) {
 	list = s.secretsOfHome()
-	l := &looking{dirs: slices.Clone(s.dirs.Roots), left: maxLookedAt, work: maxCompared, on: s.dirs.Local, seen: &s.seen,
+	l := &looking{dirs: slices.Clone(s.dirs.Roots), left: maxLookedAt, work: maxCompared, on: s.dirs.Local,
+		seen:    &s.seen,
 		matches: func(name string, _ fs.DirEntry) bool { return HoldsSecrets(name) }}
 	for _, r := range s.restricting {
 		switch {
@@ -75,8 +76,8 @@ func (s *Set) secretsOfHome() (list []string) {
 	return list
 }
 
-// namedLinks returns the links among the first 20,000 files of the session's directories whose names
-// are those of secrets, or of files that may start something.
+// namedLinks returns the links among the first 20,000 files of the session's directories whose
+// names are those of secrets, or of files that may start something.
 func (s *Set) namedLinks() []string {
 	l := &looking{dirs: slices.Clone(s.dirs.Roots), left: maxLookedAt, on: s.dirs.Local, seen: &s.seenLinks,
 		matches: func(name string, e fs.DirEntry) bool {

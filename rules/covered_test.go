@@ -31,13 +31,15 @@ func TestU14_Covered(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	set, err := rules.Load(rules.Dirs{Work: work, Home: home, Local: machine{}}, rules.Source{Name: "rules.json", Data: []byte(`{"permissions": {
+	set, err := rules.Load(rules.Dirs{Work: work, Home: home, Local: machine{}},
+		rules.Source{Name: "rules.json", Data: []byte(`{"permissions": {
 		"deny": ["Read(**/*.secret)", "Read(~/diary/**)", "Read(//srv/data)", "Edit(./src/**)"], "ask": ["Read(./private/**)"]}}`)})
 	if err != nil {
 		t.Fatal(err)
 	}
 	always := []string{home + "/.ssh", home + "/.netrc", home + "/.aws", home + "/diary", "/srv/data",
-		home + "/.config/composer/auth.json", home + "/.cloudflared", home + "/.gradle/gradle.properties", home + "/.oci", work + "/private", work + "/a/notes.secret"}
+		home + "/.config/composer/auth.json", home + "/.cloudflared", home + "/.gradle/gradle.properties",
+		home + "/.oci", work + "/private", work + "/a/notes.secret"}
 	secrets := []string{work + "/.env", work + "/a/b/key.pem"}
 	list := set.Covered()
 	for _, name := range append(always, secrets...) {

@@ -16,9 +16,9 @@ type Decision struct {
 	Verdict tool.Verdict
 	Rule    string // the rule that decided, with its file; "" if the built-in table did
 	Reason  string // for the model, or for the person who is asked
-	// Reasons has everything because of which the call asks, the gravest first. The first is Reason.
-	// Touches are the files that it uses and that usually hold secrets, or that start or protect
-	// something. Both are only set if the Verdict is Ask, and have at most 100 elements.
+	// Reasons has everything because of which the call asks, the gravest first. The first is
+	// Reason. Touches are the files that it uses and that usually hold secrets, or that start or
+	// protect something. Both are only set if the Verdict is Ask, and have at most 100 elements.
 	Reasons []string
 	Touches []Touched
 	// Default says that no rule matched: the built-in table decided. An allow from a hook may
@@ -34,8 +34,8 @@ type Decision struct {
 	// Script says that the call runs a script in the shell, and Secret that it names a file that
 	// usually holds secrets.
 	Script, Secret bool
-	// Files says that the call is of a tool that reads or changes files of its environment, and does
-	// nothing else.
+	// Files says that the call is of a tool that reads or changes files of its environment, and
+	// does nothing else.
 	Files bool
 	// Unclear says that the built-in table allows the call only because commands that only read run
 	// where they can change nothing; see Dirs.Observed.
@@ -356,7 +356,8 @@ func (c *call) file(f file, byRule bool) (allowed *rule, asks finding) {
 	case f.writes:
 		return nil, finding{why: "it changes " + f.place.named, suggest: c.suggestFile(f, false)}
 	case !c.within(f.place):
-		return nil, finding{why: f.place.named + " is not in the session's directories", suggest: c.suggestFile(f, false)}
+		return nil, finding{why: f.place.named + " is not in the session's directories",
+			suggest: c.suggestFile(f, false)}
 	case f.tree:
 		return nil, c.tree(f)
 	}

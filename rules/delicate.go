@@ -76,12 +76,12 @@ func secretsAtHome() []string {
 		".config/microsoft-edge", ".npmrc", ".netrc", ".pypirc", ".git-credentials", ".pgpass", ".my.cnf", ".dockercfg",
 		".s3cfg", ".boto", ".vault-token",
 		".terraformrc", ".bash_history", ".zsh_history", ".local/share/keyrings", ".mozilla", ".config/google-chrome",
-		".config/chromium", ".config/composer/auth.json", ".config/helm/registry/config.json", ".config/stripe", ".config/hcloud",
-		".config/linode-cli", ".config/ngrok", ".ngrok2", ".cloudflared", ".kaggle/kaggle.json", ".databrickscfg", ".oci",
-		".aliyun", ".ivy2/.credentials", ".sbt/credentials", ".gradle/gradle.properties", ".nuget/NuGet/NuGet.Config",
-		".config/NuGet/NuGet.Config", ".subversion/auth", ".android/adbkey", ".yarnrc.yml", "_netrc", ".Xauthority",
-		".ICEauthority", ".config/filezilla", ".purple/accounts.xml", ".bitcoin", ".electrum", ".ethereum/keystore",
-		".config/solana/id.json", ".age"}
+		".config/chromium", ".config/composer/auth.json", ".config/helm/registry/config.json", ".config/stripe",
+		".config/hcloud", ".config/linode-cli", ".config/ngrok", ".ngrok2", ".cloudflared", ".kaggle/kaggle.json",
+		".databrickscfg", ".oci", ".aliyun", ".ivy2/.credentials", ".sbt/credentials", ".gradle/gradle.properties",
+		".nuget/NuGet/NuGet.Config", ".config/NuGet/NuGet.Config", ".subversion/auth", ".android/adbkey", ".yarnrc.yml",
+		"_netrc", ".Xauthority", ".ICEauthority", ".config/filezilla", ".purple/accounts.xml", ".bitcoin", ".electrum",
+		".ethereum/keystore", ".config/solana/id.json", ".age"}
 }
 
 // exampleName reports whether a name is that of an example, which holds no secrets, or of a public
@@ -141,10 +141,12 @@ func startingFile(name string) (d delicate, ok bool) {
 	table := env.DelicateFiles()
 	for elem := range strings.SplitSeq(name, "/") {
 		if hasOption(elem) {
-			return delicate{elem, elem, "programs that get its name in a list may take a part of it for an option"}, true
+			return delicate{elem, elem, "programs that get its name in a list may take a part of it for an option"},
+				true
 		}
 		elem = env.PlainName(elem)
-		ofMise := strings.HasPrefix(elem, "mise.") && strings.HasSuffix(elem, ".toml") // with the name of an environment
+		// with the name of an environment
+		ofMise := strings.HasPrefix(elem, "mise.") && strings.HasSuffix(elem, ".toml")
 		if ofMise || slices.ContainsFunc(table, func(d env.Delicate) bool { return d.Name == elem }) {
 			return delicate{elem, elem, elem + " can start programs, or tells later sessions what to do"}, true
 		}
@@ -161,7 +163,8 @@ func isLibrary(name string) bool {
 // hasOption reports whether a part of a name is an option where xargs, or a shell, takes blanks for
 // the ends of names.
 func hasOption(name string) bool {
-	words := strings.Fields("x" + strings.NewReplacer(`"`, "", "'", "", `\`, "").Replace(name)) // it may begin with a blank
+	// it may begin with a blank
+	words := strings.Fields("x" + strings.NewReplacer(`"`, "", "'", "", `\`, "").Replace(name))
 	return len(words) > 1 && slices.ContainsFunc(words[1:], func(word string) bool {
 		return len(word) > 1 && word[0] == '-'
 	})

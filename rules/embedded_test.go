@@ -21,8 +21,8 @@ func TestU8_CommandsInStrings(t *testing.T) {
 		"git rebase --exec 'rm x' main", "git rebase -x 'rm x'", "git rebase --exec='make && rm x' main",
 		"git bisect run rm x", "git -c alias.x='!rm x' x", "git -C sub -c Alias.y='!rm x' y",
 		"git submodule foreach 'rm x'", "git submodule foreach --recursive rm x",
-		"git filter-branch --tree-filter 'rm x' HEAD", "watch 'rm x'", `watch rm "$X"`, `eval "rm x" $X`, "eval -- rm x",
-		"eval '-x; rm x'", "eval -x '; rm x'", "su -c 'rm x'",
+		"git filter-branch --tree-filter 'rm x' HEAD", "watch 'rm x'", `watch rm "$X"`, `eval "rm x" $X`,
+		"eval -- rm x", "eval '-x; rm x'", "eval -x '; rm x'", "su -c 'rm x'",
 		"script -c 'rm x' out",
 		"flock f -c \"sh -c 'rm x'\"", "sh -c \"git rebase -x 'rm x'\"",
 	} {
@@ -84,18 +84,18 @@ func TestU8_ProgramsThatAreNotLiteral(t *testing.T) {
 	denies := `{"permissions": {"allow": ["Bash"], "deny": ["Bash(rm:*)"]}}`
 	for _, script := range []string{
 		"x=rm; $x file", `"$x" file`, "$(echo rm) x", "`echo rm` x", "/bin/r? x", "{rm,x}", "$'rm' x", "$? x", "$1 x",
-		`"${a[@]}"`, `f() { "$@"; }; f rm x`, "for x in rm; do $x y; done", "[[ -n $x ]] && $x y", "! $x y", "time $x y",
-		"x=$($y z)", "cat <($x y)", "bash -c '$0 x' rm", `eval '$x y'`,
-		"env $x y", "env A=1 B=$x y", `nice "$x" y`, "timeout 5 $x y", "timeout $x y", "command $x y", "command -p $x y",
-		"exec $x y", "sudo $x y", "nohup $x y", "busybox $x y", `hash -p "$x" ls; ls y`,
+		`"${a[@]}"`, `f() { "$@"; }; f rm x`, "for x in rm; do $x y; done", "[[ -n $x ]] && $x y", "! $x y",
+		"time $x y", "x=$($y z)", "cat <($x y)", "bash -c '$0 x' rm", `eval '$x y'`,
+		"env $x y", "env A=1 B=$x y", `nice "$x" y`, "timeout 5 $x y", "timeout $x y", "command $x y",
+		"command -p $x y", "exec $x y", "sudo $x y", "nohup $x y", "busybox $x y", `hash -p "$x" ls; ls y`,
 		`alias l="$x"; l y`, `trap "$x" EXIT`,
 		"find /bin -name rm -exec {} x ';'", "find . -exec sh -c {} ';'", "echo rm | xargs -I{} {} x",
 		"echo rm | xargs -0I % % x",
 		"echo rm x | xargs env", "echo 'rm x' | xargs -n1 sh -c", "xargs -i sh -c {}", "xargs --replace=@ nice @ x",
 		"fd rm /bin -x {} x", "fd rm /bin -x env", "echo rm x | parallel", "parallel {} x ::: rm", `parallel ::: "$x"`,
 		"bash <<< 'rm x'", "bash <<E\nrm x\nE", "echo rm x | sh", "echo rm x | sh -s y", "echo rm x | bash -O extglob",
-		"echo rm x | bash -", "bash <(echo rm x)", ". <(echo rm x)", "source /dev/stdin", "bash /dev/stdin", `bash "$@"`,
-		"x=-c; bash $x 'rm y'", "x=-c; bash \"$x\" 'rm y'",
+		"echo rm x | bash -", "bash <(echo rm x)", ". <(echo rm x)", "source /dev/stdin", "bash /dev/stdin",
+		`bash "$@"`, "x=-c; bash $x 'rm y'", "x=-c; bash \"$x\" 'rm y'",
 		`bash --posix -c "$x"`, "x='A rm y'; env -u$x z",
 		"rm x\n)", "sh -c 'rm x\n)'", "eval 'rm x\n)'",
 	} {
@@ -109,16 +109,18 @@ func TestU8_ProgramsThatAreNotLiteral(t *testing.T) {
 	}
 	for _, script := range []string{"alias l='rm -r'; l x", "trap -- 'rm x' EXIT", "hash -p /bin/rm ls; ls x",
 		"parallel 'rm {}' ::: x", "parallel ::: 'ls' 'rm x'", "parallel -j 4 rm ::: x", "sudo A=1 rm x",
-		`env A="$x" rm y`, `timeout "$x" 5 rm y`, `nice -n "$x" rm y`, "xargs -n1 nice rm", `"r"m x`, `r\m x`, "~/bin/rm x"} {
+		`env A="$x" rm y`, `timeout "$x" 5 rm y`, `nice -n "$x" rm y`, "xargs -n1 nice rm", `"r"m x`, `r\m x`,
+		"~/bin/rm x"} {
 		if d := decide(denies, script); d.Verdict != tool.Deny {
 			t.Errorf("%s: %+v", script, d)
 		}
 	}
 	for _, script := range []string{`env A="$x" make`, `sudo A="$x" make`, `timeout "$x" make`, `nice -n "$x" make`,
 		`nice -n"$x" make`,
-		`A="$x" make`, "command -v $x", "xargs grep y", "xargs -I{} cp {} d", "find . -exec grep y {} +", "fd -x gofmt -l",
-		"find . -exec sh -c 'gofmt -l \"$1\"' _ {} ';'", "parallel -j 4 gzip {} ::: y", `bash "$x"`, "bash x.sh $y",
-		"bash -x x.sh", "bash -euo pipefail x.sh", "bash -O extglob x.sh", "bash --version", "env -i", "alias ll", "trap - EXIT",
+		`A="$x" make`, "command -v $x", "xargs grep y", "xargs -I{} cp {} d", "find . -exec grep y {} +",
+		"fd -x gofmt -l", "find . -exec sh -c 'gofmt -l \"$1\"' _ {} ';'", "parallel -j 4 gzip {} ::: y", `bash "$x"`,
+		"bash x.sh $y", "bash -x x.sh", "bash -euo pipefail x.sh", "bash -O extglob x.sh", "bash --version", "env -i",
+		"alias ll", "trap - EXIT",
 		"hash -r", ". ./x.sh", `'' x`, "git $x"} {
 		if d := decide(denies, script); d.Denied || d.Verdict == tool.Deny {
 			t.Errorf("%s: %+v", script, d)

@@ -11,7 +11,8 @@ import (
 // Rules are loaded from the bytes of their files, and decide about calls.
 func ExampleSet_Decide() {
 	ctx, e := context.Background(), envtest.NewMemory(nil)
-	set, err := rules.Load(rules.Dirs{Work: e.WorkDir()}, rules.Source{Name: "rules.json", Data: []byte(`{"permissions": {
+	set, err := rules.Load(rules.Dirs{Work: e.WorkDir()},
+		rules.Source{Name: "rules.json", Data: []byte(`{"permissions": {
 		"allow": ["Bash(go test:*)"],
 		"deny":  [{"rule": "Bash(git push:*)", "reason": "a person pushes"}]
 	}}`)})

@@ -144,11 +144,13 @@ func (r *reader) project(all member) {
 	dir := r.Dir
 	defer func() { r.Dir = dir }()
 	r.Dir = r.Project
-	for _, of := range r.object(all.value, `projects is an object such as {"/home/me/project": {"permissions": {"allow": ["Bash(make:*)"]}}}`) {
+	for _, of := range r.object(all.value,
+		`projects is an object such as {"/home/me/project": {"permissions": {"allow": ["Bash(make:*)"]}}}`) {
 		if of.name != r.Project {
 			continue
 		}
-		for _, m := range r.object(of.value, `a project is an object such as {"permissions": {"allow": ["Bash(make:*)"]}}`) {
+		for _, m := range r.object(of.value,
+			`a project is an object such as {"permissions": {"allow": ["Bash(make:*)"]}}`) {
 			if m.name == "permissions" {
 				r.permissions(m.value)
 				continue

@@ -41,8 +41,8 @@ func TestM10_FilesOfCalls(t *testing.T) {
 	}
 }
 
-// A file system may find a file by names in another case or normal form, and with characters that it
-// ignores.
+// A file system may find a file by names in another case or normal form, and with characters that
+// it ignores.
 func TestL1_OtherSpellings(t *testing.T) {
 	p := newProject(t)
 	s := p.load(`{"deny": ["Read(./private/**)", "Read(./g\u00e9heim/stra\u00dfe)", "Edit(/a.txt)",
@@ -74,8 +74,8 @@ func TestL1_OtherSpellings(t *testing.T) {
 		"my.\u212aey"} {
 		decides("read_file", name, tool.Ask, false)
 	}
-	for _, name := range []string{"node_module\u017f/p.js", "\ufb02ake.nix", "ru\ufb06-toolchain.toml", "AGENT\u017f.md",
-		"\u200b.idea/x",
+	for _, name := range []string{"node_module\u017f/p.js", "\ufb02ake.nix", "ru\ufb06-toolchain.toml",
+		"AGENT\u017f.md", "\u200b.idea/x",
 		"\u200b.odd", ".v\u017fcode/tasks.json", "git~1/config", "HEAD "} {
 		decides("write_file", name, tool.Ask, false)
 	}

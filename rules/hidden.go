@@ -19,9 +19,9 @@ func (s *Set) hidden(name string) bool {
 	})
 }
 
-// mayStart reports whether a file in the session's directories is hidden, or has the name of one that
-// starts something. What lies among packages and in .git does not count: by links there no program
-// finds its configuration.
+// mayStart reports whether a file in the session's directories is hidden, or has the name of one
+// that starts something. What lies among packages and in .git does not count: by links there no
+// program finds its configuration.
 func (s *Set) mayStart(name string) bool {
 	below := s.below(name)
 	elems := strings.Split(path.Dir(below), "/")
@@ -32,8 +32,8 @@ func (s *Set) mayStart(name string) bool {
 	return starting || s.hidden(name)
 }
 
-// linkedStart reports whether a link that is hidden, or has the name of a file that starts something,
-// leads to a file, or to a directory around it that contains none of the session's.
+// linkedStart reports whether a link that is hidden, or has the name of a file that starts
+// something, leads to a file, or to a directory around it that contains none of the session's.
 func (c *call) linkedStart(real string) bool {
 	return slices.ContainsFunc(c.links(), func(name string) bool {
 		to := c.real(name)

@@ -140,8 +140,8 @@ func TestU23_SecretsThatAreLinks(t *testing.T) {
 // What a link leads to is no ordinary file if the link is hidden, lies in a hidden directory or has
 // the name of a file that starts something.
 func TestU17_StartingFilesThatAreLinks(t *testing.T) {
-	p := newProject(t, "tools/exrc", "code/tasks.json", "docs/rules.md", "skills/x/SKILL.md", "lib/index.js", "src/a.go",
-		".vscode/x", ".claude/x", "node_modules/x")
+	p := newProject(t, "tools/exrc", "code/tasks.json", "docs/rules.md", "skills/x/SKILL.md", "lib/index.js",
+		"src/a.go", ".vscode/x", ".claude/x", "node_modules/x")
 	p.link("tools/exrc", ".exrc")
 	p.link("../code/tasks.json", ".vscode/tasks.json")
 	p.link("docs/rules.md", "CLAUDE.md")
@@ -157,7 +157,8 @@ func TestU17_StartingFilesThatAreLinks(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, want := range map[string]bool{"tools/exrc": false, "code/tasks.json": false, "docs/rules.md": false,
-		"skills/x/SKILL.md": false, "skills/y/new": false, "lib/index.js": true, "src/a.go": true, "tools/other": true} {
+		"skills/x/SKILL.md": false, "skills/y/new": false, "lib/index.js": true, "src/a.go": true,
+		"tools/other": true} {
 		d := p.decide(set, "write_file", map[string]string{"file_path": name, "content": "x"})
 		if d.Verdict != tool.Ask || d.Edits != want {
 			t.Errorf("%s: %+v", name, d)
@@ -176,7 +177,8 @@ func TestU17_EnvironmentsOfPython(t *testing.T) {
 		`{"allow": ["Edit(./env/**)", "Edit(./linked/**)", "Edit(./py/**)", "Edit(**/py/**)", "Edit(./bin/**)", "Edit(work/**)",
 			"Edit(**/sitecustomize/**)",
 			"Edit(//**/work/**)", "Edit(**/.tox/**)"]}`: tool.Allow} {
-		for _, name := range []string{"env/bin/activate", "env/new", "linked/bin/activate", "tools/py/bin/x", "bin/python", ".tox/a/b",
+		for _, name := range []string{"env/bin/activate", "env/new", "linked/bin/activate", "tools/py/bin/x",
+			"bin/python", ".tox/a/b",
 			"sitecustomize/__init__.py"} {
 			d := p.decide(p.load(permissions), "write_file", map[string]string{"file_path": name, "content": "x"})
 			if d.Verdict != want {

@@ -40,7 +40,8 @@ func parsePath(text, dir string, dirs *Dirs) (p pathPattern, err error) {
 		line = text[1:]
 	case text == "~", strings.HasPrefix(text, "~/"):
 		if dirs.Home == "" {
-			return p, errors.New("it begins with ~, but there is no home directory; begin it with // for an absolute path")
+			return p, errors.New("it begins with ~, but there is no home directory; begin it with // for an " +
+				"absolute path")
 		}
 		p.base, line = dirs.Home, "/"+strings.TrimPrefix(text[1:], "/")
 	case strings.HasPrefix(text, "/"):

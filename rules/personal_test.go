@@ -57,8 +57,8 @@ func TestN8_ModesOrdinaryFiles(t *testing.T) {
 	}
 }
 
-// A hidden file is ordinary only by a name that is known to start nothing: programs of all kinds read
-// hidden files of their own where they run.
+// A hidden file is ordinary only by a name that is known to start nothing: programs of all kinds
+// read hidden files of their own where they run.
 func TestU17_HiddenFiles(t *testing.T) {
 	set, err := rules.Load(rules.Dirs{Work: "/p/.w", Roots: []string{"/p/.w"},
 		Resolve: func(name string) (string, error) { return name, nil }})
@@ -71,9 +71,11 @@ func TestU17_HiddenFiles(t *testing.T) {
 		".x": false, "a/.nexttoolrc": false, ".nexttool/a.go": false, "a/.changeset/.x": false, "...": false,
 		".eslintrcx": false, ".readthedocs.yaml": false, ".pylintrc.toml": false,
 	} {
-		d := set.Decide(t.Context(), envtest.NewMemory(nil), tool.Request{Dir: "/p/.w", Call: llm.ToolCall{Name: "write_file",
-			Args: "{}"}, Access: tool.Access{Effect: tool.Writes, Paths: []string{"/p/.w/" + name}}})
-		if d.Edits != want || d.Verdict != tool.Ask || strings.Contains(d.Reason, "hidden files may start programs") == want {
+		d := set.Decide(t.Context(), envtest.NewMemory(nil),
+			tool.Request{Dir: "/p/.w", Call: llm.ToolCall{Name: "write_file",
+				Args: "{}"}, Access: tool.Access{Effect: tool.Writes, Paths: []string{"/p/.w/" + name}}})
+		if d.Edits != want || d.Verdict != tool.Ask ||
+			strings.Contains(d.Reason, "hidden files may start programs") == want {
 			t.Errorf("%s: %+v", name, d)
 		}
 	}
@@ -92,8 +94,9 @@ func TestU17_NamesOfLibrariesAndOptions(t *testing.T) {
 		"libz.so.1": false, "build/libz.so": false, "libz.1.DYLIB": false, "src/msvcrt.pyd": false, "a.node": false,
 		"a --output-file=x/y": false, "a\n-o": false, " -o": false, `a "'-o'`: false, "d/a\t\\-o x": false,
 	} {
-		d := set.Decide(t.Context(), envtest.NewMemory(nil), tool.Request{Dir: "/p", Call: llm.ToolCall{Name: "write_file",
-			Args: "{}"}, Access: tool.Access{Effect: tool.Writes, Paths: []string{"/p/" + name}}})
+		d := set.Decide(t.Context(), envtest.NewMemory(nil),
+			tool.Request{Dir: "/p", Call: llm.ToolCall{Name: "write_file",
+				Args: "{}"}, Access: tool.Access{Effect: tool.Writes, Paths: []string{"/p/" + name}}})
 		if d.Edits != want || d.Verdict != tool.Ask {
 			t.Errorf("%q: %+v", name, d)
 		}

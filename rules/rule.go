@@ -67,8 +67,8 @@ func IsList(text string) bool {
 	return false
 }
 
-const rulesAllowed = "a rule is a tool's name such as Bash, Read, Edit, WebFetch or mcp__server__tool, or a name with a pattern such as Bash(go test:*), Read(./secrets/**), " +
-	"Edit(src/**), WebFetch(domain:go.dev) or Agent(name)"
+const rulesAllowed = "a rule is a tool's name such as Bash, Read, Edit, WebFetch or mcp__server__tool, or a name " +
+	"with a pattern such as Bash(go test:*), Read(./secrets/**), Edit(src/**), WebFetch(domain:go.dev) or Agent(name)"
 
 // parseRule reads a rule. dir is the directory where patterns that begin with / start.
 func parseRule(text, dir string, dirs *Dirs) (*rule, error) {
@@ -146,7 +146,8 @@ func (r *rule) pattern(text, dir string, dirs *Dirs) error {
 		r.arg = starred(name)
 		return nil
 	}
-	return fmt.Errorf("the tool %s %w; Bash takes commands, Read and Edit take files, WebFetch takes domain:NAME, Agent and Skill take a name", r.name, errNoPattern)
+	return fmt.Errorf("the tool %s %w; Bash takes commands, Read and Edit take files, WebFetch takes domain:NAME, "+
+		"Agent and Skill take a name", r.name, errNoPattern)
 }
 
 // domain reads a pattern for a host.
@@ -157,7 +158,8 @@ func (r *rule) domain(text string) error {
 	}
 	bare := strings.TrimPrefix(host, "*.")
 	if bare == "" || host != "*" && strings.ContainsAny(bare, "/*?@ \t\n\\") {
-		return fmt.Errorf("%q is not the name of a host; give a name such as go.dev, or *.go.dev for the hosts below it", host)
+		return fmt.Errorf("%q is not the name of a host; give a name such as go.dev, or *.go.dev for the hosts "+
+			"below it", host)
 	}
 	r.host = plainHost(host)
 	return nil

@@ -34,8 +34,8 @@ type Source struct {
 	// directory.
 	Dir string
 	// Project is the path of a project, slashed, whose rules in the file count too: those of
-	// "projects": {PATH: {"permissions": ...}}. Patterns in these that begin with / start there. Empty
-	// means that the file has no rules for single projects that could count.
+	// "projects": {PATH: {"permissions": ...}}. Patterns in these that begin with / start there.
+	// Empty means that the file has no rules for single projects that could count.
 	Project string
 	// Projects says that the file may have rules for single projects, also for none that counts.
 	// Elsewhere they are a mistake.

@@ -53,8 +53,8 @@ func TestL2_SurroundingsOfCommands(t *testing.T) {
 	}
 }
 
-// What PATH finds in the repository around the working directory, or in the directory from which a work
-// tree was made, is no program of the system.
+// What PATH finds in the repository around the working directory, or in the directory from which a
+// work tree was made, is no program of the system.
 func TestL2_ProgramsOfTheRepository(t *testing.T) {
 	p := newProject(t, "a")
 	bin := filepath.Join(p.home, "repository/bin")

@@ -137,7 +137,8 @@ func TestL1_OwnToolThatRunsCommands(t *testing.T) {
 			Access: tool.Access{Effect: tool.Exclusive, Command: c.script}}
 		if d := p.load(c.permissions).Decide(t.Context(), p.env, req); d.Verdict.String() != c.want {
 			t.Errorf("%s, %s: %v (%s), want %s", c.permissions, c.script, d.Verdict, d.Reason, c.want)
-		} else if c.permissions == `{}` && (d.Script || d.Reads || !d.Default || !slices.Equal(d.Suggest, []string{"run"})) {
+		} else if c.permissions == `{}` && (d.Script || d.Reads || !d.Default ||
+			!slices.Equal(d.Suggest, []string{"run"})) {
 			t.Errorf("%s: %+v", c.script, d)
 		}
 	}

@@ -172,7 +172,8 @@ func (c *call) inTree(name, real string, writes bool) (none finding) {
 	}
 	for _, r := range c.restricting {
 		if r.path != nil && r.aboutFile(f) && c.hits(r, f) {
-			return finding{rule: r, why: fmt.Sprintf("it also %s %s, about which there is the rule %s", does, name, r.text)}
+			return finding{rule: r, why: fmt.Sprintf("it also %s %s, about which there is the rule %s", does, name,
+				r.text)}
 		}
 	}
 	if writes {

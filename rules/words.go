@@ -115,7 +115,8 @@ func joined(words []string) string {
 	return b.String()
 }
 
-// matches reports whether the pattern matches joined words. wide says that a match by mistake does less harm than none.
+// matches reports whether the pattern matches joined words. wide says that a match by mistake does
+// less harm than none.
 func (p *wordPattern) matches(words string, wide bool) bool {
 	switch {
 	case p.all:
@@ -140,8 +141,8 @@ type glob string
 
 func (g glob) match(text string) bool { return match(string(g), text) }
 
-// match reports whether a pattern matches a whole text. It goes back to the last anyText in the same word, and then to the last anyWords:
-// earlier ones can match nothing that these cannot.
+// match reports whether a pattern matches a whole text. It goes back to the last anyText in the
+// same word, and then to the last anyWords: earlier ones can match nothing that these cannot.
 func match(pattern, text string) bool {
 	pi, ti := 0, 0
 	wide, wideAt, narrow, narrowAt := -1, 0, -1, 0

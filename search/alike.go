@@ -11,8 +11,8 @@ import (
 	"github.com/attractor-go/attractor/internal/texts"
 )
 
-// globs holds what a glob pattern can mean: its first elements can also be literal names of entries,
-// such as [id] in app/[id]/page.tsx, and names that are equal to the eye are equal.
+// globs holds what a glob pattern can mean: its first elements can also be literal names of
+// entries, such as [id] in app/[id]/page.tsx, and names that are equal to the eye are equal.
 type globs struct {
 	patterns []string
 	look     func(string) string

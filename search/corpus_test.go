@@ -35,8 +35,9 @@ type corpusCase struct {
 // decidedDifferently holds the cases in which our answer is the opposite of git's on purpose.
 func decidedDifferently() map[string]string {
 	return map[string]string{
-		"gi_doublestar_glued__e663a1": "x**/y: git's manual says that ** beside other characters is a plain *, which does not match " +
-			"x/a/y, and ripgrep does so. Git itself cuts off the literal x before it matches and takes the rest for a leading **/.",
+		"gi_doublestar_glued__e663a1": "x**/y: git's manual says that ** beside other characters is a plain *, which " +
+			"does not match x/a/y, and ripgrep does so. Git itself cuts off the literal x before it matches and " +
+			"takes the rest for a leading **/.",
 	}
 }
 

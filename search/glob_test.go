@@ -90,10 +90,12 @@ func TestC9_Errors(t *testing.T) {
 	e := plant(t, map[string]string{"a": ""})
 	for _, bad := range []string{"[", "a{b", `a\`, strings.Repeat("{,}", 40) + "b",
 		"{a,{b,c}{d,e}}{f,g}" + strings.Repeat("{a,b,c}", 6)} {
-		if _, err := Glob(context.Background(), e, bad, ""); err == nil || !strings.Contains(err.Error(), "is not valid") {
+		if _, err := Glob(context.Background(), e, bad, ""); err == nil ||
+			!strings.Contains(err.Error(), "is not valid") {
 			t.Errorf("%s: %v", bad, err)
 		}
-		if _, err := Grep(context.Background(), e, Query{Pattern: "x", Glob: bad}); err == nil || !strings.Contains(err.Error(), "is not valid") {
+		if _, err := Grep(context.Background(), e, Query{Pattern: "x", Glob: bad}); err == nil ||
+			!strings.Contains(err.Error(), "is not valid") {
 			t.Errorf("filter %s: %v", bad, err)
 		}
 	}

@@ -150,6 +150,7 @@ func firstMatches(lines []Line, n, after int) []Line {
 // errBadGlob returns the error of a malformed glob pattern.
 func errBadGlob(pattern string) error {
 	return fmt.Errorf(
-		"the glob pattern %q is not valid: a [ or { is not closed, a \\ is at the end, or its { } have more than %d combinations; put a \\ before a character that is meant as it is", pattern,
+		"the glob pattern %q is not valid: a [ or { is not closed, a \\ is at the end, or its { } have more than %d "+
+			"combinations; put a \\ before a character that is meant as it is", pattern,
 		maxAlternatives)
 }

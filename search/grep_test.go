@@ -169,13 +169,15 @@ func TestC8_LineLongerThanAChunk(t *testing.T) {
 	for path, want := range map[string]int{"big": 1, "often": 0} { // which has matches in all its pieces
 		r, err := Grep(context.Background(), e, Query{Pattern: "needle", Path: path})
 		must(t, err)
-		if len(r.Unreadable) != want || r.Searched != 1 || want > 0 && !strings.Contains(r.Unreadable[0], "is longer than") {
+		if len(r.Unreadable) != want || r.Searched != 1 || want > 0 && !strings.Contains(r.Unreadable[0],
+			"is longer than") {
 			t.Errorf("%s: %q, %d searched", path, r.Unreadable, r.Searched)
 		}
 	}
 }
 
-// A match is found wherever it is in a line of several MiB, as minified files and exports have them.
+// A match is found wherever it is in a line of several MiB, as minified files and exports have
+// them.
 func TestC8_MatchInALongLine(t *testing.T) {
 	for _, at := range []int{1<<20 - 3, 2<<20 - 3} {
 		e := plant(t, map[string]string{"f": strings.Repeat("x", at) + "needle" + strings.Repeat("x", 1<<20)})

@@ -35,8 +35,8 @@ func (s *stuck) Stat(ctx context.Context, name string) (env.Info, error) {
 	return s.Environment.Stat(ctx, name)
 }
 
-// TestK13_SearchTime has searches that find no end return after their time what they have found, also
-// behind the file that takes so long. One that is interrupted is an error.
+// TestK13_SearchTime has searches that find no end return after their time what they have found,
+// also behind the file that takes so long. One that is interrupted is an error.
 func TestK13_SearchTime(t *testing.T) {
 	files := map[string]string{"a/1": "needle\n", "b/2": "needle\n", "c/3": "needle\n", "d/4": "needle\n"}
 	e := &stuck{Environment: plant(t, files), name: "b/2"}
@@ -81,8 +81,8 @@ func (e *ending) Err() error {
 	return nil
 }
 
-// TestK13_LongLine has the search of a long line for a large expression end with the context: else it
-// takes minutes.
+// TestK13_LongLine has the search of a long line for a large expression end with the context: else
+// it takes minutes.
 func TestK13_LongLine(t *testing.T) {
 	m, err := compile(strings.Repeat("[a-q]{0,900}[^z]{0,900}c{500}z|", 5)+"needle", false)
 	must(t, err)
@@ -103,7 +103,8 @@ func TestK13_SamePieces(t *testing.T) {
 		m, err := compile(pattern, false)
 		must(t, err)
 		s := &scanner{matcher: m, ctx: t.Context()}
-		for _, line := range []string{strings.Repeat("x", 400) + "y", "abc z", "\xff" + strings.Repeat("a", 500) + "é", "none"} {
+		for _, line := range []string{strings.Repeat("x", 400) + "y", "abc z", "\xff" + strings.Repeat("a", 500) + "é",
+			"none"} {
 			if got, want := s.re.MatchReader(s.reader([]byte(line))), s.re.MatchString(line); got != want {
 				t.Errorf("%q in %.10q: %v", pattern, line, got)
 			}

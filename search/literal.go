@@ -25,7 +25,8 @@ func (s literalSet) empty() bool { return len(s.texts) == 0 }
 // byFrequency holds the printable bytes of source code and prose, the most frequent first. They
 // were counted in some hundred megabytes of C, Go, Python, Perl, JavaScript and documentation. The
 // order affects nothing but speed.
-const byFrequency = " etsnraio\nlcd_pfuhm,.()0g'/E\"=Sb\tyTA>:1xIC<LNR-k2vOwP#*D3{}F456;98MB7[]U\\G$Hj`XVKqWYz&!+|%Q@J?Z~^"
+const byFrequency = " etsnraio\nlcd_pfuhm,.()0g'/E\"=Sb\tyTA>:1xIC<" +
+	"LNR-k2vOwP#*D3{}F456;98MB7[]U\\G$Hj`XVKqWYz&!+|%Q@J?Z~^"
 
 // byteRarity returns a number that is greater for bytes that occur less often.
 func byteRarity(c byte) int {

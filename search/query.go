@@ -45,11 +45,11 @@ type Result struct {
 	// Searched counts the text files that were searched, Binary the files that were skipped because
 	// they are not text.
 	Searched, Binary int
-	// Stopped reports whether the search took longer than 30 s, so that there may be more in the files
-	// that were not searched, or not to their ends.
+	// Stopped reports whether the search took longer than 30 s, so that there may be more in the
+	// files that were not searched, or not to their ends.
 	Stopped bool
-	// Unreadable names the first few files and directories that could not be read, or of which a line
-	// is too long to be searched as a whole, with the reasons.
+	// Unreadable names the first few files and directories that could not be read, or of which a
+	// line is too long to be searched as a whole, with the reasons.
 	Unreadable []string
 }
 

@@ -17,7 +17,8 @@ import (
 func badPattern(pattern string, offset int, reason, advice string) error {
 	at := utf8.RuneCountInString(pattern[:offset]) + 1
 	here := strings.ReplaceAll(pattern[offset:], "\n", `\n`)
-	return fmt.Errorf("the regular expression is not valid: %s, at character %d, here: %s. %s", reason, at, here, advice)
+	return fmt.Errorf("the regular expression is not valid: %s, at character %d, here: %s. %s", reason, at, here,
+		advice)
 }
 
 // What to do about a pattern that cannot be used.

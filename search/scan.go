@@ -43,8 +43,8 @@ type scanner struct {
 }
 
 // scan searches one file, and reports whether it is a text file. It stops after Max+1 matches, so
-// that the caller can tell whether there are more than Max, and when the context ends. With an error
-// for a text file, some of its matches may be missing.
+// that the caller can tell whether there are more than Max, and when the context ends. With an
+// error for a text file, some of its matches may be missing.
 func (s *scanner) scan(ctx context.Context, r io.Reader) (found FileMatches, text bool, err error) {
 	s.ctx = ctx
 	s.found, s.line, s.at, s.shown, s.owed, s.again = FileMatches{}, 1, 0, 0, 0, false

@@ -158,8 +158,8 @@ func TestC8_EveryOperator(t *testing.T) {
 	}
 }
 
-// TestC8_ExpressionsThatAreTooMuch for one dfa go on with a relaxed one, and then with regexp, in the
-// middle of a text.
+// TestC8_ExpressionsThatAreTooMuch for one dfa go on with a relaxed one, and then with regexp, in
+// the middle of a text.
 func TestC8_ExpressionsThatAreTooMuch(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(7, 8))
 	var text strings.Builder

@@ -240,9 +240,9 @@ func endOfPEM(text string, data bool, end int) (int, int, bool) {
 	return orNone(0, data), end, more
 }
 
-// pemByte reports whether a byte may be in the body of a PEM block: base64, headers, newlines as they
-// are or escaped, and what tools put in front of lines or behind them, such as the names of files and
-// authors. What else code has around the words of a key ends it.
+// pemByte reports whether a byte may be in the body of a PEM block: base64, headers, newlines as
+// they are or escaped, and what tools put in front of lines or behind them, such as the names of
+// files and authors. What else code has around the words of a key ends it.
 func pemByte(c byte) bool {
 	return isAlnum(c) || c >= utf8.RuneSelf || strings.IndexByte("+/=\n\r\t \\:,-.\"'|_#*<>()[]^@~$", c) >= 0
 }

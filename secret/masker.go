@@ -49,7 +49,8 @@ func (m *Masker) Register(name, text string) error {
 	case len(text) < MinLength:
 		return fmt.Errorf("secret: %s is not masked: %w", name, ErrTooShort)
 	case len(text) > MaxLength:
-		return fmt.Errorf("secret: %s is not masked: it has %d bytes; at most %d can be masked: register its secret parts instead", name, len(text), MaxLength)
+		return fmt.Errorf("secret: %s is not masked: it has %d bytes; at most %d can be masked: register its secret "+
+			"parts instead", name, len(text), MaxLength)
 	case strings.Contains("[secret "+name+"]", text):
 		return fmt.Errorf("secret: %s is not masked: its placeholder would have the value in it", name)
 	}

@@ -76,12 +76,14 @@ func TestL7_OrdinaryTexts(t *testing.T) {
 		// seven megabytes of it have a short head, such as hf_, and enough letters behind it
 		base64.URLEncoding.EncodeToString(image[:1000]),
 		strings.Repeat("function t(e,n){return e&&n||this.task-1}var sk=disk-kin,eyJ=1;", 100),
-		"http://user:password@example.com/ ftp://anonymous:guest@host postgres://postgres:postgres@localhost:5432/db?sslmode=disable",
+		"http://user:password@example.com/ ftp://anonymous:guest@host " +
+			"postgres://postgres:postgres@localhost:5432/db?sslmode=disable",
 		"https://github.com/a/b@v1.2.3 git@github.com:x/y.git ssh://git@host:2222/repo",
 		"Authorization: Bearer <token> and Authorization: Bearer $TOKEN, Authorization: Basic QQ==",
 		"-----BEGIN PRIVATE KEY-----\n...\n-----END PRIVATE KEY-----\n",
 		"-----BEGIN PUBLIC KEY-----\n" + strings.Repeat("A", 64) + "\n-----END PUBLIC KEY-----",
-		"sk-ant-... sk-proj-your-key-goes-here-please-and-thank-you AKIAIOSFODNN7EXAMPLE ghp_xxx npm_config_registry_of_the_whole_company_here hf_hub",
+		"sk-ant-... sk-proj-your-key-goes-here-please-and-thank-you AKIAIOSFODNN7EXAMPLE ghp_xxx " +
+			"npm_config_registry_of_the_whole_company_here hf_hub",
 		"task-proj-0123456789abcdef0123456789abcdef0123456789abcdef disk-sk_livered",
 		strings.Repeat("-", 10_000), strings.Repeat("=", 10_000), strings.Repeat("://", 3_000),
 		strings.Repeat("\\", 3_000), strings.Repeat("%", 3_000),
@@ -152,7 +154,8 @@ func TestL7_ShortenedValue(t *testing.T) {
 // TestL7_Formats checks one key of each format in several surroundings.
 func TestL7_Formats(t *testing.T) {
 	chars := func(n int) string { return strings.Repeat("Ab1Cd2Ef3Gh4", 20)[:n] }
-	const pem = "-----BEGIN RSA PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\nDEK-Info: AES-128-CBC,0123456789ABCDEF\n\n%s\n-----END RSA PRIVATE KEY-----"
+	const pem = "-----BEGIN RSA PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\nDEK-Info: AES-128-CBC,0123456789ABCDEF\n\n" +
+		"%s\n-----END RSA PRIVATE KEY-----"
 	keys := map[string]string{
 		"anthropic-key": "sk-ant-api03-" + chars(95), "openai-key": "sk-proj-" + chars(20) + "_-" + chars(30),
 		"openrouter-key": "sk-or-v1-" + chars(64),

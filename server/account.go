@@ -165,7 +165,8 @@ func (c *call) first(key string, as *keyed, do func() error) error {
 	if err := do(); err != nil {
 		c.status, c.answer = c.server.problem(c.w.Header(), refusalOf(err))
 	}
-	if c.status < http.StatusInternalServerError && c.status != http.StatusTooManyRequests && len(c.answer) <= maxKeyed {
+	if c.status < http.StatusInternalServerError && c.status != http.StatusTooManyRequests &&
+		len(c.answer) <= maxKeyed {
 		as.status, as.body, as.header = c.status, c.answer, http.Header{"Content-Type": c.w.Header()["Content-Type"]}
 	}
 	return nil

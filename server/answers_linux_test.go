@@ -20,7 +20,8 @@ func TestW1_OutsideTheSandbox(t *testing.T) {
 	peer.Need(t, "bwrap")
 	w := newWorld(t, say("", use("shell", object{"command": "cat tokens.txt; echo x > .mcp.json"})), say("Done."))
 	outside := filepath.Join(w.root, ".mcp.json") // which commands may not write
-	if err := os.WriteFile(filepath.Join(w.root, "tokens.txt"), []byte("me "+ownersToken+" owner\n"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(w.root, "tokens.txt"), []byte("me "+ownersToken+" owner\n"),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	s := w.start(func(o *server.Options) { o.Sandbox = sandbox.Workspace })
@@ -88,7 +89,8 @@ func TestW1_NotesSayWhatCounts(t *testing.T) {
 	if a := c.send(id, object{"type": "answer", "ask": ask, "text": "yes"}); a.status != 409 {
 		t.Errorf("an answer to what is no question: %d %s", a.status, a.body)
 	}
-	c.line(id, object{"type": "approve", "ask": ask, "decision": "allow", "args": object{"file_path": "a.txt", "content": "y\n"}})
+	c.line(id, object{"type": "approve", "ask": ask, "decision": "allow",
+		"args": object{"file_path": "a.txt", "content": "y\n"}})
 	again := events.until("APPROVAL_REQUESTED")
 	c.line(id, object{"type": "approve", "ask": again[len(again)-1].data["ask"], "decision": "allow"})
 	var refused, edited []any

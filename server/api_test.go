@@ -99,7 +99,8 @@ func TestW1_Caps(t *testing.T) {
 		status int
 		body   string
 	}{
-		{403, `{"dir":"` + outside + `"}`}, {403, `{"dir":"link"}`}, {403, `{"dir":"../x"}`}, {403, `{"dir":"nothing"}`},
+		{403, `{"dir":"` + outside + `"}`}, {403, `{"dir":"link"}`}, {403, `{"dir":"../x"}`},
+		{403, `{"dir":"nothing"}`},
 		{403, `{"dir":"/"}`}, {403, `{"mode":"full"}`}, {400, `{"mode":"bold"}`}, {400, `{"sandbox":"iron"}`},
 		{403, `{"budget_usd":2.5}`}, {403, `{"budget_tokens":1000001}`}, {400, `{"budget_usd":-1}`},
 		{400, `{"trust_project":true}`}, {400, `{"dir":7}`}, {400, `[`}, {400, `{} {}`}, {400, `{"model":"nobody/x"}`},
@@ -111,7 +112,8 @@ func TestW1_Caps(t *testing.T) {
 		t.Errorf("refused sessions: %v", list)
 	}
 	made := c.request("POST", "/v1/sessions", `{"budget_usd":1}`).object(t)
-	if made["budget_usd"] != 1.0 || made["budget_tokens"] != 1_000_000.0 || made["dir"] != w.root || made["mode"] != "ask" {
+	if made["budget_usd"] != 1.0 || made["budget_tokens"] != 1_000_000.0 || made["dir"] != w.root ||
+		made["mode"] != "ask" {
 		t.Errorf("the session: %v", made)
 	}
 	id := made["id"].(string)
@@ -166,7 +168,8 @@ func TestW1_Guard(t *testing.T) {
 	}
 	nobody.refused(401, "unauthorized", "GET", path, "", "Authorization", "Basic "+ciToken)
 	nobody.refused(401, "unauthorized", "GET", path, "", "Authorization", ciToken)
-	nobody.refused(401, "unauthorized", "GET", path, "", "Authorization", "Bearer x", "Authorization", "Bearer "+ciToken)
+	nobody.refused(401, "unauthorized", "GET", path, "", "Authorization", "Bearer x", "Authorization",
+		"Bearer "+ciToken)
 	nobody.refused(401, "unauthorized", "GET", path+"?token="+ciToken, "")
 	here := strings.TrimPrefix(s.url, "http://")
 	for _, origin := range []string{"http://evil.example", "null", "https://" + here, "http://localhost"} {
@@ -174,7 +177,8 @@ func TestW1_Guard(t *testing.T) {
 		c.refused(403, "forbidden", "GET", path, "", "Origin", origin)
 	}
 	c.refused(403, "forbidden", "POST", path, "{}", "Sec-Fetch-Site", "cross-site")
-	for _, host := range []string{"evil.example", "evil.example:80", "127.0.0.1.evil.example", "agents.example.org.evil", "[::2]"} {
+	for _, host := range []string{"evil.example", "evil.example:80", "127.0.0.1.evil.example",
+		"agents.example.org.evil", "[::2]"} {
 		c.refused(421, "forbidden", "GET", path, "", "Host", host)
 		c.refused(421, "forbidden", "GET", "/health", "", "Host", host)
 	}
@@ -192,7 +196,8 @@ func TestW1_Guard(t *testing.T) {
 			t.Errorf("%s: %d", public, a.status)
 		}
 	}
-	if a := s.as(ownersToken).request("GET", "/metrics", ""); !strings.Contains(string(a.body), "attractor_requests_total ") {
+	if a := s.as(ownersToken).request("GET", "/metrics", ""); !strings.Contains(string(a.body),
+		"attractor_requests_total ") {
 		t.Errorf("the metrics: %d %s", a.status, a.body)
 	}
 }
@@ -238,9 +243,11 @@ func TestW1_Tokens(t *testing.T) {
 	}
 	events := owner.watch("/v1/sessions/" + id + "/events")
 	asked := events.until("APPROVAL_REQUESTED")
-	owner.line(id, object{"type": "approve", "ask": asked[len(asked)-1].data["ask"], "decision": "deny", "reason": "Not now."})
+	owner.line(id, object{"type": "approve", "ask": asked[len(asked)-1].data["ask"], "decision": "deny",
+		"reason": "Not now."})
 	for _, e := range events.until("PROCESSING_END") {
-		if e.data["note"] == "answered" && (e.data["data"].(object)["by"] != "owner" || e.data["data"].(object)["allow"] != false) {
+		if e.data["note"] == "answered" && (e.data["data"].(object)["by"] != "owner" ||
+			e.data["data"].(object)["allow"] != false) {
 			t.Errorf("the answer is noted as %v", e.data)
 		}
 	}
@@ -292,7 +299,8 @@ func TestW1_IdempotencyKey(t *testing.T) {
 	if got := len(w.model.Requests()); got != 2 {
 		t.Errorf("the model was asked %d times for the inputs of two tokens with the same key", got)
 	}
-	if a := c.send(id, user, "Idempotency-Key", "k2"); a.status != 200 || a.header.Get("Idempotent-Replayed") != "true" {
+	if a := c.send(id, user, "Idempotency-Key", "k2"); a.status != 200 ||
+		a.header.Get("Idempotent-Replayed") != "true" {
 		t.Errorf("again: %d %v", a.status, a.header)
 	}
 	c.state(id, "idle")
@@ -314,7 +322,8 @@ func TestW1_IdempotencyKey(t *testing.T) {
 	s.end()
 	c = w.start().as(ciToken)
 	c.refused(422, "key_reused", "POST", "/v1/sessions", `{"mode":"plan"}`, "Idempotency-Key", "k1")
-	c.refused(422, "key_reused", "POST", "/v1/sessions/"+id+"/lines", `{"type":"user","text":"OTHER TEXT"}`, "Idempotency-Key", "k2")
+	c.refused(422, "key_reused", "POST", "/v1/sessions/"+id+"/lines", `{"type":"user","text":"OTHER TEXT"}`,
+		"Idempotency-Key", "k2")
 }
 
 // A stream goes on behind any event, while the server runs, after a restart, and when nobody has
@@ -393,7 +402,8 @@ func TestW1_AnswersTwiceAndLate(t *testing.T) {
 	var answering sync.WaitGroup
 	for i := range 8 {
 		answering.Go(func() {
-			a, err := s.as([]string{ciToken, ownersToken}[i%2]).try("POST", "/v1/sessions/"+id+"/lines", strings.NewReader(allow))
+			a, err := s.as([]string{ciToken, ownersToken}[i%2]).try("POST", "/v1/sessions/"+id+"/lines",
+				strings.NewReader(allow))
 			if err != nil || a.status != 200 && a.status != 409 {
 				t.Errorf("%d %s %v", a.status, a.body, err)
 			}
@@ -435,8 +445,8 @@ func TestW1_OutputsAndFiles(t *testing.T) {
 	if err := os.WriteFile(outside, []byte("secret"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	w := newWorld(t, say("", use("shell", object{"command": "seq 200000"}), write("a.txt", "x\n"), write("b.txt", "x\n")),
-		say("Done."))
+	w := newWorld(t, say("", use("shell", object{"command": "seq 200000"}), write("a.txt", "x\n"),
+		write("b.txt", "x\n")), say("Done."))
 	c := w.start(full).as(ciToken)
 	id := c.create(object{})
 	events := c.watch("/v1/sessions/" + id + "/events")
@@ -498,7 +508,8 @@ func TestW1_CloseAndOpenAgain(t *testing.T) {
 		events.until("SESSION_END")
 		c.line(id, object{"type": "status"})
 	}
-	if st := c.line(id, object{"type": "status"})["status"].(object); st["mode"] != "accept-edits" || st["effort"] != "low" {
+	if st := c.line(id, object{"type": "status"})["status"].(object); st["mode"] != "accept-edits" ||
+		st["effort"] != "low" {
 		t.Errorf("the status: %v", st)
 	}
 	await.For(t, "the session to be put away", func() bool {
@@ -560,7 +571,8 @@ func TestW1_UndoBesideOthers(t *testing.T) {
 // mustWaitFor fails the test unless a redo of a session is refused because of another one.
 func (c *client) mustWaitFor(id, other string) {
 	c.Helper()
-	if why := c.refused(409, "conflict", "POST", "/v1/sessions/"+id+"/lines", `{"type": "redo"}`); !strings.Contains(why, other) {
+	if why := c.refused(409, "conflict", "POST", "/v1/sessions/"+id+"/lines",
+		`{"type": "redo"}`); !strings.Contains(why, other) {
 		c.Errorf("the redo is refused with %q, not because of %s", why, other)
 	}
 }
@@ -645,7 +657,8 @@ func TestW4_ManyClients(t *testing.T) {
 			line := fmt.Sprintf(`{"type":"user","text":"go","key":"%d"}`, i)
 			for range 2 { // both clients send all of them
 				working.Go(func() {
-					if a, err := c.try("POST", "/v1/sessions/"+id+"/lines", strings.NewReader(line)); err != nil || a.status != 200 {
+					if a, err := c.try("POST", "/v1/sessions/"+id+"/lines", strings.NewReader(line)); err != nil ||
+						a.status != 200 {
 						t.Errorf("%d %s %v", a.status, a.body, err)
 					}
 				})

@@ -131,13 +131,15 @@ func (c *call) admit(r route) error {
 	s := c.server
 	if !r.public {
 		if c.account = s.account(c.r); c.account == nil {
-			return webguard.Refuse(http.StatusUnauthorized, "the token is missing or wrong; send the header Authorization: Bearer TOKEN")
+			return webguard.Refuse(http.StatusUnauthorized, "the token is missing or wrong; send the header "+
+				"Authorization: Bearer TOKEN")
 		}
 		if r.owner && !c.account.Owner {
 			return forbidden("only the owner's token can do this")
 		}
 		if wait, ok := c.account.request(s.options.Limits.Requests, time.Now()); !ok {
-			return limited(wait, "the token %s has made %d requests within a minute", c.account.Name, s.options.Limits.Requests)
+			return limited(wait, "the token %s has made %d requests within a minute", c.account.Name,
+				s.options.Limits.Requests)
 		}
 	}
 	if c.r.Method == http.MethodGet || c.r.Method == http.MethodHead { // which the mux takes for GET

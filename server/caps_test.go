@@ -49,7 +49,8 @@ func TestW1_SessionsShowWhatHolds(t *testing.T) {
 		o.MaxMode, o.Sandbox, o.Config.Budget.USD, o.Config.Budget.Tokens = permit.ModeAsk, sandbox.Workspace, 2, 500
 	}).as(ciToken)
 	shown := c.request("GET", "/v1/sessions/"+id, "").object(t)
-	if shown["mode"] != "ask" || shown["sandbox"] != "workspace" || shown["budget_usd"] != 2.0 || shown["budget_tokens"] != 500.0 {
+	if shown["mode"] != "ask" || shown["sandbox"] != "workspace" || shown["budget_usd"] != 2.0 ||
+		shown["budget_tokens"] != 500.0 {
 		t.Errorf("the session: %v", shown)
 	}
 }
@@ -81,9 +82,11 @@ func TestW1_WrongBodies(t *testing.T) {
 		{"", `{"model":"sonnet"}`, `unknown provider "sonnet" (a model is named as provider/model); `},
 		{"", `{"mode":"bold"}`, `there is no mode "bold"; the modes are read-only, ask, accept-edits, plan, full`},
 		{"", `{"model":"anthropic/unheard-of","budget_usd":2}`, "budget_usd cannot be counted"},
-		{lines, `{"type":"user","images":[{"media_type":"image/png","data":"!"}]}`, "images[0]: the image is not in Base64"},
+		{lines, `{"type":"user","images":[{"media_type":"image/png","data":"!"}]}`,
+			"images[0]: the image is not in Base64"},
 	} {
-		if why := c.refused(400, "invalid", "POST", cmp.Or(tt.path, "/v1/sessions"), tt.body); !strings.HasPrefix(why, tt.want) {
+		if why := c.refused(400, "invalid", "POST", cmp.Or(tt.path, "/v1/sessions"), tt.body); !strings.HasPrefix(why,
+			tt.want) {
 			t.Errorf("%s: %s, want %s", tt.body, why, tt.want)
 		}
 	}
@@ -119,7 +122,8 @@ func TestW1_EventsOfTheFuture(t *testing.T) {
 	s.end()
 
 	c = w.start().as(ciToken)
-	legal, lost := c.watch("/v1/sessions/"+id+"/events?after="+last), c.watch("/v1/sessions/"+id+"/events?after=9999999999")
+	legal, lost := c.watch("/v1/sessions/"+id+"/events?after="+last),
+		c.watch("/v1/sessions/"+id+"/events?after=9999999999")
 	c.line(id, object{"type": "user", "text": "go"})
 	legal.until("PROCESSING_END")
 	if e := await.Receive(t, "the end of the stream", lost.events); e.data != nil {

@@ -50,11 +50,13 @@ func TestW3_ClientTypes(t *testing.T) {
 		t.Fatal(err)
 	}
 	var b strings.Builder
-	b.WriteString("// These types are made of docs/reference/openapi.json by: go test ./server -run TestW3_ClientTypes -update\n")
+	b.WriteString("// These types are made of docs/reference/openapi.json by: go test ./server -run " +
+		"TestW3_ClientTypes -update\n")
 	schemas := document.Components.Schemas
 	for _, name := range slices.Sorted(maps.Keys(schemas)) {
 		if s := schemas[name]; name != "Document" {
-			fmt.Fprintf(&b, "\n%sexport type %s = %s;\n", comment("", s.Description), name, s.typescript("", name == "Event"))
+			fmt.Fprintf(&b, "\n%sexport type %s = %s;\n", comment("", s.Description), name,
+				s.typescript("", name == "Event"))
 		}
 	}
 	if *update {
@@ -80,7 +82,8 @@ func (s *schema) typescript(indent string, open bool) string {
 	case s.OneOf != nil || s.AnyOf != nil:
 		return union(append(s.OneOf, s.AnyOf...), func(o *schema) string { return o.typescript(indent, false) })
 	case s.AllOf != nil:
-		return strings.ReplaceAll(union(s.AllOf, func(o *schema) string { return o.typescript(indent, true) }), " | ", " & ")
+		return strings.ReplaceAll(union(s.AllOf, func(o *schema) string { return o.typescript(indent, true) }), " | ",
+			" & ")
 	}
 	if types, several := s.Type.([]any); several {
 		return union(types, func(t any) string { one := *s; one.Type = t; return one.typescript(indent, open) })

@@ -14,8 +14,8 @@ func delta(seq int64, size int) *agent.AssistantTextDelta {
 		Text: strings.Repeat("x", size)}
 }
 
-// A feed keeps a bounded number of bytes and says when events in between are not kept. The asks that
-// wait are known all the same.
+// A feed keeps a bounded number of bytes and says when events in between are not kept. The asks
+// that wait are known all the same.
 func TestW4_FeedIsBounded(t *testing.T) {
 	f := newFeed(func() {})
 	f.event(delta(5, 10))

@@ -86,7 +86,8 @@ func (s *Server) serveFile(c *call) error {
 	if err != nil {
 		return err
 	}
-	missing := refuse(http.StatusNotFound, CodeNotFound, "the session has changed no file %.200q that is there now", path)
+	missing := refuse(http.StatusNotFound, CodeNotFound, "the session has changed no file %.200q that is there now",
+		path)
 	if !changed {
 		return missing
 	}

@@ -69,7 +69,8 @@ func realDir(t *testing.T) string {
 
 // options returns the options of a server in the world.
 func (w *world) options() server.Options {
-	return server.Options{State: w.state, Roots: []string{w.root}, Grace: 10 * time.Second, Limits: server.Limits{Requests: 1_000_000},
+	return server.Options{State: w.state, Roots: []string{w.root}, Grace: 10 * time.Second,
+		Limits: server.Limits{Requests: 1_000_000},
 		Tokens: []server.Token{{Name: "owner", Token: ownersToken, Owner: true}, {Name: "ci", Token: ciToken},
 			{Name: "other", Token: otherToken}},
 		Config: attractor.Config{Store: journal.NewDir(w.store), Model: "anthropic/claude-sonnet-5-5",
@@ -400,7 +401,8 @@ func checkValue(schema string, data []byte) error {
 			return err
 		}
 		var s jsonschema.Schema
-		if err := json.Unmarshal(bytes.ReplaceAll(text, []byte("#/components/schemas/"), []byte("#/$defs/")), &s); err != nil {
+		if err := json.Unmarshal(bytes.ReplaceAll(text, []byte("#/components/schemas/"), []byte("#/$defs/")),
+			&s); err != nil {
 			return err
 		}
 		if valid, err = s.Resolve(nil); err != nil {

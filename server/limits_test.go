@@ -25,7 +25,10 @@ import (
 func TestW4_Limits(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	s := w.start(func(o *server.Options) { o.Limits = server.Limits{Sessions: 2, Requests: 40, Watchers: 3, Body: 1000} })
+	s := w.start(func(o *server.Options) {
+		o.Limits = server.Limits{Sessions: 2, Requests: 40, Watchers: 3,
+			Body: 1000}
+	})
 	c, other := s.as(ciToken), s.as(otherToken)
 	first := c.create(object{})
 	c.create(object{})
@@ -196,7 +199,8 @@ func TestW4_WatcherThatStopsReading(t *testing.T) {
 	if err := conn.(*net.TCPConn).SetReadBuffer(4096); err != nil {
 		t.Fatal(err)
 	}
-	fmt.Fprintf(conn, "GET /v1/sessions/%s/events HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer %s\r\n\r\n", id, ciToken)
+	fmt.Fprintf(conn, "GET /v1/sessions/%s/events HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer %s\r\n\r\n", id,
+		ciToken)
 	begin := bufio.NewReaderSize(conn, 16)
 	if line, err := begin.ReadString('\n'); err != nil || !strings.Contains(line, "200") {
 		t.Fatalf("%q %v", line, err)
@@ -204,9 +208,11 @@ func TestW4_WatcherThatStopsReading(t *testing.T) {
 	c.line(id, object{"type": "user", "text": "go"})
 	c.state(id, "idle")
 	await.For(t, "the reader to be cut off", func() bool {
-		return strings.Contains(string(s.as(ownersToken).request("GET", "/metrics", "").body), "attractor_streams_cut_total 1\n")
+		return strings.Contains(string(s.as(ownersToken).request("GET", "/metrics", "").body),
+			"attractor_streams_cut_total 1\n")
 	})
-	if end := c.watch("/v1/sessions/"+id+"/events", "Last-Event-ID", "3").until("PROCESSING_END"); end[len(end)-1].data["text"] != "Done." {
+	if end := c.watch("/v1/sessions/"+id+"/events", "Last-Event-ID",
+		"3").until("PROCESSING_END"); end[len(end)-1].data["text"] != "Done." {
 		t.Errorf("the end: %v", end[len(end)-1].data)
 	}
 }

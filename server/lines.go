@@ -30,7 +30,8 @@ func (s *Server) serveLine(c *call) error {
 	}
 	takesKey := slices.Contains(protocol.Members(line.Type), "key")
 	if x.isHeld() && takesKey {
-		return conflict("the server has died twice over the last input, so it does not go on by itself: send continue or interrupt first")
+		return conflict("the server has died twice over the last input, so it does not go on by itself: send " +
+			"continue or interrupt first")
 	}
 	if key := c.r.Header.Get("Idempotency-Key"); key != "" && line.Key == "" && takesKey { // also for after a restart
 		line.Key = c.journalKey(key)
@@ -141,7 +142,8 @@ func (s *Server) allows(a *account, line protocol.Line) error {
 		}
 	}
 	if line.Remember != "" && line.Remember != "session" && !a.Owner {
-		return forbidden("rules for later sessions are those of the server's user: only the owner's token can have them kept")
+		return forbidden("rules for later sessions are those of the server's user: only the owner's token can have " +
+			"them kept")
 	}
 	return s.allowsBudget(line.BudgetUSD, line.BudgetTokens)
 }
@@ -157,7 +159,8 @@ func (x *session) allowsAnswer(a *account, l *live, line protocol.Line) error {
 		switch {
 		case ask.ID != line.Ask || q == nil:
 		case len(q.Refused) > 0 && x.server.options.Sandbox != sandbox.Off && !a.Owner:
-			return forbidden("this server confines commands to the level %s or more: only the owner's token can let one run outside the sandbox",
+			return forbidden("this server confines commands to the level %s or more: only the owner's token can let "+
+				"one run outside the sandbox",
 				x.server.options.Sandbox)
 		case q.Plan != "": // the mode that follows is this one at least
 			return x.server.allowsMode(permit.ModeAsk)
@@ -205,8 +208,9 @@ func (x *session) carriedOut(ctx context.Context, l *live, line protocol.Line) e
 func replyOf(line protocol.Line, r *protocol.Reply) Reply {
 	reply := Reply{Type: line.Type, ID: line.ID, Queued: r.Queued, Text: r.Text, Plan: r.Plan}
 	if st := r.Status; st != nil {
-		reply.Status = &Status{State: st.State, Mode: st.Mode, Provider: st.Provider, Model: st.Model, Effort: st.Effort,
-			Usage: st.Usage, Asks: []Event{}}
+		reply.Status = &Status{State: st.State, Mode: st.Mode, Provider: st.Provider, Model: st.Model,
+			Effort: st.Effort,
+			Usage:  st.Usage, Asks: []Event{}}
 		for _, ask := range st.Asks {
 			if data, err := json.Marshal(ask); err == nil { // events can always be encoded
 				reply.Status.Asks = append(reply.Status.Asks, data)

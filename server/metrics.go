@@ -29,7 +29,8 @@ func (m *metrics) write(w io.Writer, all []*session) {
 		{"attractor_requests_total", "counter", "Requests.", m.requests.Load()},
 		{"attractor_refused_total", "counter", "Requests that were refused or failed.", m.refused.Load()},
 		{"attractor_streams", "gauge", "Streams of events that are open.", m.watchers.Load()},
-		{"attractor_streams_cut_total", "counter", "Streams that were refused, or cut because their reader was too slow.", m.cut.Load()},
+		{"attractor_streams_cut_total", "counter", "Streams that were refused, or cut because their reader was " +
+			"too slow.", m.cut.Load()},
 		{"attractor_open_sessions", "gauge", "Sessions that the server has open.", int64(open)},
 	} {
 		fmt.Fprintf(w, "# HELP %s %s\n# TYPE %s %s\n%s %d\n", of.name, of.about, of.name, of.kind, of.name, of.value)

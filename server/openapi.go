@@ -37,12 +37,14 @@ func Document() ([]byte, error) {
 	return json.MarshalIndent(map[string]any{
 		"openapi": "3.1.0",
 		"info": map[string]any{"title": "Attractor", "version": "1",
-			"description": "Sessions of coding agents. docs/server.md describes the server, docs/protocol.md the lines and events.",
-			"license":     map[string]any{"name": "Apache-2.0", "identifier": "Apache-2.0"}},
-		"servers":    []any{map[string]any{"url": "/"}},
-		"security":   []any{map[string]any{"token": []any{}}},
-		"paths":      paths,
-		"components": map[string]any{"schemas": schemas, "securitySchemes": map[string]any{"token": map[string]any{"type": "http", "scheme": "bearer"}}},
+			"description": "Sessions of coding agents. docs/server.md describes the server, docs/protocol.md the " +
+				"lines and events.",
+			"license": map[string]any{"name": "Apache-2.0", "identifier": "Apache-2.0"}},
+		"servers":  []any{map[string]any{"url": "/"}},
+		"security": []any{map[string]any{"token": []any{}}},
+		"paths":    paths,
+		"components": map[string]any{"schemas": schemas,
+			"securitySchemes": map[string]any{"token": map[string]any{"type": "http", "scheme": "bearer"}}},
 	}, "", "  ")
 }
 
@@ -127,7 +129,8 @@ func schemas() (map[string]any, error) {
 		one = append(one, ref(name))
 		mapping[string(t)] = "#/components/schemas/" + name
 	}
-	all["Line"] = map[string]any{"oneOf": one, "discriminator": map[string]any{"propertyName": "type", "mapping": mapping}}
+	all["Line"] = map[string]any{"oneOf": one, "discriminator": map[string]any{"propertyName": "type",
+		"mapping": mapping}}
 	return all, nil
 }
 
@@ -163,8 +166,8 @@ func typeSchemas(not reflect.Type) map[reflect.Type]*jsonschema.Schema {
 	known := map[reflect.Type]*jsonschema.Schema{
 		reflect.TypeFor[time.Time](): {Type: "string", Format: "date-time"},
 		reflect.TypeFor[State]():     enum(StateIdle, StateRunning, StateWaiting, StateHeld),
-		reflect.TypeFor[permit.Mode](): enum(permit.ModeReadOnly, permit.ModePlan, permit.ModeAsk, permit.ModeAcceptEdits,
-			permit.ModeFull),
+		reflect.TypeFor[permit.Mode](): enum(permit.ModeReadOnly, permit.ModePlan, permit.ModeAsk,
+			permit.ModeAcceptEdits, permit.ModeFull),
 		reflect.TypeFor[sandbox.Level](): enum(sandbox.Off, sandbox.WorkspaceWeak, sandbox.Workspace, sandbox.ReadOnly),
 		reflect.TypeFor[agent.Status]():  {Type: "string"},
 		reflect.TypeFor[tool.Effect]():   enum(tool.ReadOnly.String(), tool.Writes.String(), tool.Exclusive.String()),

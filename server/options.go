@@ -55,8 +55,8 @@ type Options struct {
 	// KeepRules stores rules that allow calls in later sessions, and returns the name of the file.
 	// It is called when an owner asks for it. Nil stores none.
 	KeepRules func(ctx context.Context, project string, rules []string) (file string, err error)
-	// Masker masks secrets in errors and in the log, beside those of the Config and the Tokens. What
-	// a session shows is masked by its own secrets. Nil masks no others.
+	// Masker masks secrets in errors and in the log, beside those of the Config and the Tokens.
+	// What a session shows is masked by its own secrets. Nil masks no others.
 	Masker *secret.Masker
 	// Logger gets what the operator should know. Nil logs nothing.
 	Logger *slog.Logger
@@ -119,10 +119,12 @@ func ReadTokens(name string) (tokens []Token, err error) {
 			continue
 		}
 		if len(words) < 2 || len(words) > 3 || len(words) == 3 && words[2] != "owner" {
-			return nil, fmt.Errorf("%s, line %d: a line has a name, a token and, if it is the owner's, the word owner", name, n)
+			return nil, fmt.Errorf("%s, line %d: a line has a name, a token and, if it is the owner's, the "+
+				"word owner", name, n)
 		}
 		if len(words[1]) < minToken {
-			return nil, fmt.Errorf("%s, line %d: the token of %s has fewer than %d characters; openssl rand -hex 32 makes one", name, n,
+			return nil, fmt.Errorf("%s, line %d: the token of %s has fewer than %d characters; openssl rand -hex 32 "+
+				"makes one", name, n,
 				words[0], minToken)
 		}
 		tokens = append(tokens, Token{words[0], words[1], len(words) == 3})
@@ -190,7 +192,8 @@ func (o *Options) check() error {
 	o.Sandbox = cmp.Or(o.Sandbox, sandbox.Off)
 	o.Grace = cmp.Or(o.Grace, 30*time.Second)
 	if beyondMode(o.Config.Mode, o.MaxMode) {
-		return fmt.Errorf("sessions would begin in the mode %s, which is beyond the greatest one, %s (MaxMode, --max-mode)",
+		return fmt.Errorf("sessions would begin in the mode %s, which is beyond the greatest one, %s (MaxMode, "+
+			"--max-mode)",
 			o.Config.Mode, o.MaxMode)
 	}
 	if o.Masker == nil {
@@ -239,7 +242,8 @@ func (o *Options) capped(k kept) kept {
 
 // beyondMode reports whether a mode allows more than another one.
 func beyondMode(m, most permit.Mode) bool {
-	order := []permit.Mode{permit.ModeReadOnly, permit.ModePlan, permit.ModeAsk, permit.ModeAcceptEdits, permit.ModeFull}
+	order := []permit.Mode{permit.ModeReadOnly, permit.ModePlan, permit.ModeAsk, permit.ModeAcceptEdits,
+		permit.ModeFull}
 	return slices.Index(order, m) > slices.Index(order, most)
 }
 

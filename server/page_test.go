@@ -160,7 +160,8 @@ func TestW2_WhoReadsWhat(t *testing.T) {
 	for _, session := range []string{id, child} {
 		for _, path := range []string{"/items/0", "/search?q=main", "/watch", "/outputs/" + strings.Repeat("0", 64)} {
 			path = "/api/sessions/" + session + path
-			for c, want := range map[*client]int{anybody: http.StatusUnauthorized, other: http.StatusNotFound, ci: http.StatusOK,
+			for c, want := range map[*client]int{anybody: http.StatusUnauthorized, other: http.StatusNotFound,
+				ci:    http.StatusOK,
 				owner: http.StatusOK} {
 				if strings.Contains(path, "/outputs/") && want == http.StatusOK {
 					want = http.StatusNotFound
@@ -171,7 +172,8 @@ func TestW2_WhoReadsWhat(t *testing.T) {
 			}
 		}
 	}
-	if a := ci.page("/api/sessions/" + id + "/do"); a.status != http.StatusMethodNotAllowed && a.status != http.StatusNotFound {
+	if a := ci.page("/api/sessions/" + id + "/do"); a.status != http.StatusMethodNotAllowed &&
+		a.status != http.StatusNotFound {
 		t.Errorf("lines go elsewhere: %d", a.status)
 	}
 }
@@ -190,13 +192,15 @@ func TestW2_PageWatchesThroughOpenings(t *testing.T) {
 		t.Errorf("at rest: %v", rest)
 	}
 	c.line(id, object{"type": "user", "text": "write"})
-	page.live("a session that is open", func(e object) bool { return e["kind"] == "LIVE" && len(e["models"].([]any)) > 1 })
+	page.live("a session that is open",
+		func(e object) bool { return e["kind"] == "LIVE" && len(e["models"].([]any)) > 1 })
 	ask := page.live("an ask", func(e object) bool { return e["kind"] == "APPROVAL_REQUESTED" })["ask"]
 	c.line(id, object{"type": "approve", "ask": ask, "decision": "allow"})
 	page.live("the end of the ask", func(e object) bool { return e["kind"] == "ASK_ENDED" })
 	c.state(id, "idle")
 	c.line(id, object{"type": "close"})
-	page.live("a session at rest again", func(e object) bool { return e["kind"] == "LIVE" && len(e["models"].([]any)) == 1 })
+	page.live("a session at rest again",
+		func(e object) bool { return e["kind"] == "LIVE" && len(e["models"].([]any)) == 1 })
 	c.line(id, object{"type": "user", "text": "again"})
 	page.live("an input", func(e object) bool { return e["kind"] == "PROCESSING_END" })
 }

@@ -13,7 +13,8 @@ import (
 )
 
 // What the configuration of an MCP server declares as a secret is masked wherever the session is
-// shown: as it runs, in its files, and in its events after a restart, as long as nobody has opened it.
+// shown: as it runs, in its files, and in its events after a restart, as long as nobody has opened
+// it.
 func TestW1_SecretsOfServersAreMasked(t *testing.T) {
 	t.Parallel()
 	const token = "do-not-show-me-4711-anywhere"

@@ -194,7 +194,8 @@ func (x *session) putAway(ctx context.Context) {
 	release, cancel := context.WithTimeout(ctx, x.server.times.release)
 	defer cancel()
 	if err := x.release(release); err != nil {
-		x.server.options.Logger.Warn("a session could not be put away in order", "session", x.id, "error", x.masked(err))
+		x.server.options.Logger.Warn("a session could not be put away in order", "session", x.id, "error",
+			x.masked(err))
 	}
 }
 

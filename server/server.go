@@ -67,7 +67,8 @@ func New(ctx context.Context, o Options) (*Server, error) {
 	s.mux = s.newMux()
 	s.withPage(s.mux)
 	for _, t := range o.Tokens {
-		s.accounts = append(s.accounts, &account{Token: t, sum: sha256.Sum256([]byte(t.Token)), keys: map[string]*keyed{}})
+		s.accounts = append(s.accounts, &account{Token: t, sum: sha256.Sum256([]byte(t.Token)),
+			keys: map[string]*keyed{}})
 	}
 	for _, k := range was.Sessions {
 		s.sessions[k.ID] = s.newSession(k)
@@ -164,7 +165,8 @@ func (s *Server) reserve(x *session) error {
 		}
 	}
 	if open >= s.options.Limits.Sessions {
-		return limited(time.Minute, "the token %s has %d sessions open already; close or delete some", x.kept.Token, open)
+		return limited(time.Minute, "the token %s has %d sessions open already; close or delete some", x.kept.Token,
+			open)
 	}
 	x.change(func(k *kept) { k.Open = true })
 	return nil

@@ -41,11 +41,13 @@ func TestW1_Transcript(t *testing.T) {
 	show := func(kind string) event {
 		var last event
 		for _, last = range events.until(kind) {
-			if last.kind() == "NOTE" && last.data["note"] != "answered" || last.kind() == "ASK_ENDED" { // whose place differs
+			// whose place differs
+			if last.kind() == "NOTE" && last.data["note"] != "answered" || last.kind() == "ASK_ENDED" {
 				continue
 			}
 			shown := maps.Clone(last.data)
-			for _, name := range []string{"kind", "session_id", "time", "usage", "cost_usd", "latency_ms", "duration_ms", "hides_host",
+			for _, name := range []string{"kind", "session_id", "time", "usage", "cost_usd", "latency_ms",
+				"duration_ms", "hides_host",
 				"containment", "changes", "access"} {
 				delete(shown, name)
 			}

@@ -134,7 +134,8 @@ func (x *execution) afterLoss(err error) string {
 	case x.Access.Effect == ReadOnly:
 		return ". The next call tries to connect again."
 	}
-	return ". What the call had done by then is unknown: look at it before you repeat the call. The next call tries to connect again."
+	return ". What the call had done by then is unknown: look at it before you repeat the call. The next call tries " +
+		"to connect again."
 }
 
 // outcome returns the outcome for what the outermost handler returned.
@@ -147,11 +148,11 @@ func (x *execution) outcome(s Session, result Result, stack string, err error) *
 	case !x.ran && errors.Is(open, ErrNotBegun):
 		return &Outcome{NotBegun: open}
 	case x.ran && stack != "":
-		result = Errorf("Error: the call of %s has run, but its result is lost, because a middleware around it is broken. Look at the current state "+
-			"before you go on.", x.Call.Name)
+		result = Errorf("Error: the call of %s has run, but its result is lost, because a middleware around it is "+
+			"broken. Look at the current state before you go on.", x.Call.Name)
 	case x.ran && errors.Is(err, ErrNotBegun):
-		result = Errorf("Error: the call of %s has run, but its result is lost: a middleware reported that it had not begun. Look at the current "+
-			"state before you go on.", x.Call.Name)
+		result = Errorf("Error: the call of %s has run, but its result is lost: a middleware reported that it had "+
+			"not begun. Look at the current state before you go on.", x.Call.Name)
 	case err != nil:
 		result = Errorf("Error: %s%s", texts.Error(err), x.afterLoss(err))
 	}

@@ -179,9 +179,11 @@ func (t *ProcessTable) findWithInput(id string) (*backgroundCommand, error) {
 	case err != nil:
 		return nil, err
 	case b.hasEnded():
-		return nil, fmt.Errorf("the command with the id %s has ended and reads no more input; start it again if it is needed", id)
+		return nil, fmt.Errorf("the command with the id %s has ended and reads no more input; start it again if it "+
+			"is needed", id)
 	case b.process.Stdin() == nil:
-		return nil, fmt.Errorf("the command with the id %s was started without an input; end it, and start it again so that it gets its input from a file or a pipe", id)
+		return nil, fmt.Errorf("the command with the id %s was started without an input; end it, and start it again "+
+			"so that it gets its input from a file or a pipe", id)
 	}
 	return b, nil
 }
@@ -210,7 +212,8 @@ func (t *ProcessTable) sendInput(ctx context.Context, id string, do func(io.Writ
 		return nil
 	case <-b.ended:
 	case <-ctx.Done():
-		return fmt.Errorf("the command with the id %s does not read its input (%w); read what it has printed, or end it", id, context.Cause(ctx))
+		return fmt.Errorf("the command with the id %s does not read its input (%w); read what it has printed, "+
+			"or end it", id, context.Cause(ctx))
 	}
 	// The process may have ended because of what it read, before the write returned.
 	late := time.NewTimer(lateWriteTimeout)
@@ -276,7 +279,8 @@ func (t *ProcessTable) find(id string) (*backgroundCommand, error) {
 		return b, nil
 	}
 	if err == nil && n > 0 && n < t.first {
-		return nil, fmt.Errorf("no command has the id %s any more: what was started before the session was resumed has ended; start it again if it is needed", id)
+		return nil, fmt.Errorf("no command has the id %s any more: what was started before the session was resumed "+
+			"has ended; start it again if it is needed", id)
 	}
 	var known []string
 	for n := t.first; n < t.next; n++ {

@@ -68,9 +68,11 @@ func (a Answer) String() string {
 	told := ""
 	switch a.Action {
 	case ActionDecline:
-		told = "The user declined to answer this question. Do not ask it again: go on without the answer, and say what you assumed instead."
+		told = "The user declined to answer this question. Do not ask it again: go on without the answer, and say " +
+			"what you assumed instead."
 	case ActionCancel:
-		told = "The user closed this question without answering it. Go on without the answer if you can; ask again only if there is no other way."
+		told = "The user closed this question without answering it. Go on without the answer if you can; ask again " +
+			"only if there is no other way."
 	default:
 		if a.Content != nil {
 			return string(a.Content)

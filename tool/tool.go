@@ -332,7 +332,8 @@ func (t *Tool) check() error {
 	case t.Name == "":
 		return errors.New("it has no name")
 	case !validName(t.Name):
-		return errors.New("its name has to begin with a letter or _ and to go on with letters, digits, _ and -, at most 64 in all: providers refuse others")
+		return errors.New("its name has to begin with a letter or _ and to go on with letters, digits, _ and -, at " +
+			"most 64 in all: providers refuse others")
 	case t.Run == nil:
 		return errors.New("it has no Run")
 	case t.Parameters == nil && t.Grammar == nil:

@@ -160,9 +160,11 @@ func (c *callCase) text(t *testing.T) string {
 // decided returns the cases of the corpus that we decide differently on purpose.
 func decided() map[string]string {
 	return map[string]string{
-		"tc_proto":          "a schema that allows further fields gets them: __proto__ means nothing in Go",
-		"tc_lone_surrogate": "it becomes U+FFFD, as everywhere in encoding/json; there is no file of that name to be harmed",
-		"tc_esc_nul":        "that a path must not have a NUL in it is the environment's business: the arguments are valid JSON",
+		"tc_proto": "a schema that allows further fields gets them: __proto__ means nothing in Go",
+		"tc_lone_surrogate": "it becomes U+FFFD, as everywhere in encoding/json; there is no file of that name to " +
+			"be harmed",
+		"tc_esc_nul": "that a path must not have a NUL in it is the environment's business: the arguments are " +
+			"valid JSON",
 	}
 }
 

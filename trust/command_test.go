@@ -92,7 +92,8 @@ func TestM9_LogsKeepTrust(t *testing.T) {
 	} {
 		dir := filepath.Join(t.TempDir(), "project")
 		data, err := json.Marshal(
-			map[string]any{"hooks": map[string]any{"Stop": []any{map[string]any{"hooks": []any{map[string]any{"type": "command", "command": c.command}}}}}})
+			map[string]any{"hooks": map[string]any{"Stop": []any{map[string]any{"hooks": []any{
+				map[string]any{"type": "command", "command": c.command}}}}}})
 		if err = errors.Join(err, os.MkdirAll(filepath.Join(dir, ".claude"), 0o755),
 			os.WriteFile(filepath.Join(dir, ".claude", "settings.json"), data, 0o600)); err != nil {
 			t.Fatal(err)

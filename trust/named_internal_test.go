@@ -24,7 +24,8 @@ func TestU19_NestedDeep(t *testing.T) {
 	}
 }
 
-// A file with very many words, or a script that repeats a long value, is not looked through in full.
+// A file with very many words, or a script that repeats a long value, is not looked through in
+// full.
 func TestU19_ManyWords(t *testing.T) {
 	left := maxParsed
 	w := newWatcher("/project", "/project", &left)

@@ -107,9 +107,10 @@ func runnerOf(program string) (files []string, more string, ok bool) {
 	case "turbo", "nx", "lerna":
 		return []string{"package.json", "turbo.json", "nx.json", "lerna.json"}, packages, true
 	case "lint-staged":
-		return []string{"package.json", ".lintstagedrc", ".lintstagedrc.json", ".lintstagedrc.yaml", ".lintstagedrc.yml",
-			".lintstagedrc.js", ".lintstagedrc.cjs", ".lintstagedrc.mjs", ".lintstagedrc.ts", "lint-staged.config.js",
-			"lint-staged.config.cjs", "lint-staged.config.mjs", "lint-staged.config.ts"}, rules, true
+		return []string{"package.json", ".lintstagedrc", ".lintstagedrc.json", ".lintstagedrc.yaml",
+				".lintstagedrc.yml", ".lintstagedrc.js", ".lintstagedrc.cjs", ".lintstagedrc.mjs", ".lintstagedrc.ts",
+				"lint-staged.config.js", "lint-staged.config.cjs", "lint-staged.config.mjs", "lint-staged.config.ts"},
+			rules, true
 	case "nix", "nix-shell", "devenv", "devbox":
 		return []string{"shell.nix", "default.nix", "flake.nix", "devenv.nix", "devbox.json"}, rules, true
 	case "composer":

@@ -64,10 +64,12 @@ func TestU19_FormsOfStarting(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for name, text := range map[string]string{name: string(text), "sc/x.sh": "#!/bin/sh\n", "sc/index.js": "", "sc/__main__.py": "",
-			"sc/Makefile": "", "package.json": `{"main": "lib/m"}`, "lib/m.js": ""} {
+		for name, text := range map[string]string{name: string(text), "sc/x.sh": "#!/bin/sh\n", "sc/index.js": "",
+			"sc/__main__.py": "",
+			"sc/Makefile":    "", "package.json": `{"main": "lib/m"}`, "lib/m.js": ""} {
 			name = filepath.Join(dir, name)
-			if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o755), os.WriteFile(name, []byte(text), 0o755)); err != nil {
+			if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o755),
+				os.WriteFile(name, []byte(text), 0o755)); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -79,7 +81,8 @@ func TestU19_FormsOfStarting(t *testing.T) {
 		if c.file != "" && (s.File(file) == nil) != not {
 			t.Errorf("%+v: whether %s is part of what is trusted", c.start, c.file)
 		}
-		if said := slices.ContainsFunc(s.Unwatched, func(p trust.Problem) bool { return p.Name == name }); said != c.said {
+		if said := slices.ContainsFunc(s.Unwatched,
+			func(p trust.Problem) bool { return p.Name == name }); said != c.said {
 			t.Errorf("%+v: said is %+v", c.start, s.Unwatched)
 		}
 	}

@@ -150,8 +150,10 @@ func TestL10_NothingToTrust(t *testing.T) {
 func TestL10_NamedScripts(t *testing.T) {
 	p := newProject(t, "a.sh", "", "b c.sh", "", "d.js", "", "e.sh", "", "f.py", "", "g.sh", "", "h.sh", "", "i.py", "",
 		"j.sh", "", "k.sh", "", "unnamed.sh", "", "sub/l.sh", "")
-	p.put(".claude/settings.json", `{"permissions":{"allow":["Bash(./unnamed.sh)"]},"Hooks":{"Stop":[{"hooks":[{"command":"./a.sh"},
-		{"command":"sh '`+filepath.ToSlash(p.dir)+`/b c.sh'"},{"command":"bash -c \"cd sub && ${CLAUDE_PROJECT_DIR}/e.sh;sub/../sub/l.sh\""}]}]},
+	p.put(".claude/settings.json",
+		`{"permissions":{"allow":["Bash(./unnamed.sh)"]},"Hooks":{"Stop":[{"hooks":[{"command":"./a.sh"},
+		{"command":"sh '`+filepath.ToSlash(p.dir)+
+			`/b c.sh'"},{"command":"bash -c \"cd sub && ${CLAUDE_PROJECT_DIR}/e.sh;sub/../sub/l.sh\""}]}]},
 		"hooks":{"Stop":[{"command":"X=g.sh node --require=h.sh","args":["k.sh"]}]}}`)
 	p.put(".mcp.json", `{"mcpServers":{"x":{"command":"node","args":["./d.js"]}}}`)
 	p.put(".codex/config.toml", "[mcp_servers.x]\ncommand = 'python3'\nargs = [\"f.py\"]\n")
@@ -159,7 +161,8 @@ func TestL10_NamedScripts(t *testing.T) {
 		"---\nname: s\nhooks:\n  Stop:\n    - command: python3 ./i.py\n---\nSee ./unnamed.sh\n")
 	p.put(".codex/hooks.json",
 		`{"hooks":{"Stop":[{"hooks":[{"command":"$CLAUDE_PROJECT_DIR/j.sh ../outside /etc/passwd none.sh sub"}]}]}}`)
-	want := ".claude/settings.json .claude/skills/s/SKILL.md .codex/config.toml .codex/hooks.json .mcp.json a.sh b c.sh d.js e.sh f.py g.sh h.sh i.py j.sh k.sh sub/l.sh"
+	want := ".claude/settings.json .claude/skills/s/SKILL.md .codex/config.toml .codex/hooks.json .mcp.json a.sh b " +
+		"c.sh d.js e.sh f.py g.sh h.sh i.py j.sh k.sh sub/l.sh"
 	if got := names(p.clean()); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}

@@ -26,8 +26,8 @@ type Watch struct {
 	// Runs holds the files that it runs, or may run: programs, scripts and those that scripts
 	// start, and the files of task runners. They need not exist.
 	Runs []string
-	// Names holds what else words of the command name like a path, but for directories. Some programs
-	// run it once it exists.
+	// Names holds what else words of the command name like a path, but for directories. Some
+	// programs run it once it exists.
 	Names []string
 	// Blind says why it may run more, one sentence each.
 	Blind []string

@@ -17,9 +17,10 @@ import (
 func TestU19_FilesThatHooksRun(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{
-		"scripts/check.sh": "#!/usr/bin/env bash\nset -e\ncd \"$(dirname \"$0\")\"\n. ./lib.sh\n\"$(dirname \"$0\")\"/more.sh\ncat ../README.md\nnode ../tools/run.js\n",
-		"home/tool.sh":     "#!/bin/sh\ncd \"$CLAUDE_PROJECT_DIR\" && . ./scripts/lib.sh\n",
-		"scripts/lib.sh":   "../bin/inner\n", "scripts/more.sh": "./check.sh\n", "README.md": "x",
+		"scripts/check.sh": "#!/usr/bin/env bash\nset -e\ncd \"$(dirname \"$0\")\"\n. ./lib.sh\n\"$(dirname " +
+			"\"$0\")\"/more.sh\ncat ../README.md\nnode ../tools/run.js\n",
+		"home/tool.sh":   "#!/bin/sh\ncd \"$CLAUDE_PROJECT_DIR\" && . ./scripts/lib.sh\n",
+		"scripts/lib.sh": "../bin/inner\n", "scripts/more.sh": "./check.sh\n", "README.md": "x",
 		"tools/run.js": "require('./x')",
 		"bin/inner":    "#!/usr/bin/python3\n", "rules/a.sh": "true", "rules/b.sh": "true",
 		"Makefile": "lint:\n\t./x\n", "recipes/Makefile": "check:\n\t@sh a.sh\n", "recipes/a.sh": "",
@@ -35,7 +36,8 @@ func TestU19_FilesThatHooksRun(t *testing.T) {
 		runs  string // some of them; those with - in front must not be among them
 		blind bool
 	}{
-		"scripts/check.sh":                                            {"scripts/check.sh scripts/lib.sh scripts/more.sh tools/run.js bin/inner README.md", true},
+		"scripts/check.sh": {"scripts/check.sh scripts/lib.sh " +
+			"scripts/more.sh tools/run.js bin/inner README.md", true},
 		"sh scripts/check.sh":                                         {"scripts/check.sh scripts/lib.sh", true},
 		"sh -e -- scripts/more.sh":                                    {"scripts/more.sh", true},
 		"bash -o pipefail rules/a.sh":                                 {"rules/a.sh", false},

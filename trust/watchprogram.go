@@ -86,7 +86,8 @@ func (w *watcher) elsewhere(words []string, dir string) {
 	w.places = append(w.places, directories(words, dir)...)
 }
 
-// directories returns the directories that the options of a command in dir name as those to work in.
+// directories returns the directories that the options of a command in dir name as those to work
+// in.
 func directories(words []string, dir string) (all []string) {
 	for i := range words {
 		if value, ok := directoryOption(words, i); ok {
@@ -115,8 +116,8 @@ func directoryOption(words []string, i int) (dir string, ok bool) {
 	return "", false
 }
 
-// goes notes the directories to which a cd may lead whose argument is computed, or that starts where
-// one has led.
+// goes notes the directories to which a cd may lead whose argument is computed, or that starts
+// where one has led.
 func (w *watcher) goes(c *shell.Command, own string) {
 	for _, word := range c.Words[1:] {
 		end := tail(word)
@@ -194,7 +195,8 @@ func (w *watcher) entry(dir, word string) {
 		return
 	}
 	w.cannot("it may run any file of the directory %s", word)
-	for _, name := range []string{"package.json", "index.js", "index.mjs", "index.cjs", "index.ts", "__init__.py", "__main__.py"} {
+	for _, name := range []string{"package.json", "index.js", "index.mjs", "index.cjs", "index.ts", "__init__.py",
+		"__main__.py"} {
 		w.runs(at, name)
 	}
 	var manifest struct{ Main string }

@@ -58,8 +58,8 @@ func (w *watcher) script(text, own string, whole bool) {
 	}
 }
 
-// searchPath adds the directories of the project that a script puts into PATH: any file of theirs may
-// be run.
+// searchPath adds the directories of the project that a script puts into PATH: any file of theirs
+// may be run.
 func (w *watcher) searchPath(text string) {
 	for _, set := range setPath().FindAllStringSubmatch(text, -1) {
 		for _, dir := range strings.Split(strings.Trim(set[1], `"'`), ":") {

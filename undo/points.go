@@ -123,7 +123,8 @@ func (p *Points) TreeAt(turn int) (env.Hash, error) {
 	}
 	if root == env.NoFile {
 		return "", fault.Errorf(fault.ErrConfig,
-			"no tree was recorded in the session %s at turn %d or after it, so its files are not known: nothing was changed, or it ran without checkpoints (--no-checkpoints)",
+			"no tree was recorded in the session %s at turn %d or after it, so its files are not known: nothing was "+
+				"changed, or it ran without checkpoints (--no-checkpoints)",
 			sessions.ShortID(p.Session), turn)
 	}
 	return root, nil
@@ -252,7 +253,8 @@ func withoutHead(ctx context.Context, e env.Environment) (removed bool, err erro
 func (p *Points) gone(err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return fault.Errorf(ErrNothing,
-			"what the session %s has changed is not kept any more: the store of checkpoints was full, or it was removed (%w)", sessions.ShortID(p.Session), err)
+			"what the session %s has changed is not kept any more: the store of checkpoints was full, or it was "+
+				"removed (%w)", sessions.ShortID(p.Session), err)
 	}
 	return err
 }

@@ -64,7 +64,8 @@ func Release(ctx context.Context, getenv func(string) string, sessions journal.S
 	return err
 }
 
-// Workspace returns the name of a directory in the store, given the command that leads to its machine.
+// Workspace returns the name of a directory in the store, given the command that leads to its
+// machine.
 func Workspace(command []string, dir string) string {
 	if len(command) == 0 {
 		return dir

@@ -43,7 +43,8 @@ type Options struct {
 // ErrNothing says that a session has changed nothing that could be taken back.
 var ErrNothing = errors.New("nothing to take back")
 
-// Undo is an undo that can be carried out. It has exclusive use of the workspace until it is closed.
+// Undo is an undo that can be carried out. It has exclusive use of the workspace until it is
+// closed.
 type Undo struct {
 	Plan *checkpoint.Plan
 	// Since says which changes are taken back.
@@ -106,8 +107,8 @@ func New(ctx context.Context, c Options) (_ *Undo, err error) {
 	return u, nil
 }
 
-// ID returns a name for what the undo is going to do. Two undos have the same ID if they put back and
-// leave alone the same, and the same is there now.
+// ID returns a name for what the undo is going to do. Two undos have the same ID if they put back
+// and leave alone the same, and the same is there now.
 func (u *Undo) ID() (string, error) {
 	plan := *u.Plan
 	plan.Now = "" // the tree also has files that the undo does not touch
@@ -168,8 +169,8 @@ func (c *Options) choose(ctx context.Context, u *Undo) (points []checkpoint.Poin
 			}
 		}
 		if c.Points.lastUndo() != nil {
-			return nil, nil, fault.Errorf(ErrNothing, "the session %s has changed nothing that is not taken back already",
-				sessions.ShortID(c.Points.Session))
+			return nil, nil, fault.Errorf(ErrNothing,
+				"the session %s has changed nothing that is not taken back already", sessions.ShortID(c.Points.Session))
 		}
 		return nil, nil, fault.Errorf(ErrNothing, "the session %s has changed nothing that could be taken back",
 			sessions.ShortID(c.Points.Session))
@@ -219,7 +220,8 @@ func (u *Undo) text(r *checkpoint.Result) string {
 	for _, line := range r.Git {
 		fmt.Fprintf(&b, " The repository: %s.", line)
 	}
-	b.WriteString(" What you know of these files is out of date: read them again before you use them, and do not repeat the change unless you are asked to.")
+	b.WriteString(" What you know of these files is out of date: read them again before you use them, and do not " +
+		"repeat the change unless you are asked to.")
 	return b.String()
 }
 
@@ -254,10 +256,12 @@ func (u *Undo) Close() error { return errors.Join(u.recorder.Close(), u.release(
 func (u *Undo) Text(most int) string {
 	text := u.Plan.Text(most)
 	if n := u.ignored.Count; n > 0 && len(u.Plan.Paths) > 0 {
-		text += fmt.Sprintf("Not recorded, and left as they are: what .gitignore names (%s)\n", first(u.ignored.First, n, mostIgnored))
+		text += fmt.Sprintf("Not recorded, and left as they are: what .gitignore names (%s)\n",
+			first(u.ignored.First, n, mostIgnored))
 	}
 	if u.moved {
-		text += "The session has moved HEAD, its branch or the index, which stay as they are (attractor undo --git puts them back)\n"
+		text += "The session has moved HEAD, its branch or the index, which stay as they are (attractor undo --git " +
+			"puts them back)\n"
 	}
 	if u.mayForce {
 		text += "What was left alone is put back with attractor undo --force; what is there now is recorded before\n"

@@ -240,8 +240,9 @@ func (x *exporter) child(ctx context.Context, c *Child) error {
 func (x *exporter) summary(o Overview) sessions.Summary {
 	e := x.entries[o.ID]
 	e.ID = o.ID
-	return sessions.Summary{Entry: e, Dir: o.Dir, Provider: o.Provider, Model: o.Model, Task: o.Task, Created: o.Created,
-		Parent: o.Parent, ForkOf: o.ForkOf, Problem: o.Problem}
+	return sessions.Summary{Entry: e, Dir: o.Dir, Provider: o.Provider, Model: o.Model, Task: o.Task,
+		Created: o.Created,
+		Parent:  o.Parent, ForkOf: o.ForkOf, Problem: o.Problem}
 }
 
 // block writes a value as a block of data. Unless first is below 0, it is the number of the first
@@ -264,8 +265,8 @@ func (x *exporter) script(kind, id, attributes string, value any) error {
 	if id != "" {
 		attributes = ` data-session="` + id + `"` + attributes
 	}
-	_, err = fmt.Fprintf(x.out, "<script type=\"application/json\" class=\"data\" data-kind=\"%s\"%s>%s</script>\n", kind,
-		attributes, data)
+	_, err = fmt.Fprintf(x.out, "<script type=\"application/json\" class=\"data\" data-kind=\"%s\"%s>%s</script>\n",
+		kind, attributes, data)
 	return err
 }
 

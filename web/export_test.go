@@ -221,7 +221,8 @@ func hostile() map[string]string {
 	}
 }
 
-// Hostile texts of a session and of its subagent change nothing in the structure of the page, and come out of it as they went in.
+// Hostile texts of a session and of its subagent change nothing in the structure of the page, and
+// come out of it as they went in.
 func TestN5_ExportHostileTexts(t *testing.T) {
 	var plain map[string]int
 	for _, name := range []string{"plain", "end", "comment", "svg", "separators", "rtl", "nul", "invalid", "entities"} {
@@ -259,7 +260,8 @@ func TestN5_ExportHostileTexts(t *testing.T) {
 	}
 }
 
-// The policy of the page lets exactly its own script and style sheet run, and nothing in it refers to a network.
+// The policy of the page lets exactly its own script and style sheet run, and nothing in it refers
+// to a network.
 func TestN5_ExportPolicy(t *testing.T) {
 	store := journal.NewMemoryStore(false)
 	spawning(t, store, "ok")
@@ -397,8 +399,8 @@ func TestN5_ExportWithoutChild(t *testing.T) {
 	}
 }
 
-// The journal of a process that died at any time has no subagent that still runs, and is known by its own name, not by that of the session
-// that it is a copy of.
+// The journal of a process that died at any time has no subagent that still runs, and is known by
+// its own name, not by that of the session that it is a copy of.
 func TestN5_ExportOfDeadSessions(t *testing.T) {
 	store := journal.NewDir(t.TempDir())
 	spawning(t, store, "ok")
@@ -435,7 +437,8 @@ func TestN5_ExportOfDeadSessions(t *testing.T) {
 	}
 }
 
-// A journal that breaks off, is damaged or has another writer is exported as far as it goes, and the page says so.
+// A journal that breaks off, is damaged or has another writer is exported as far as it goes, and
+// the page says so.
 func TestN5_ExportDamagedJournals(t *testing.T) {
 	dir := t.TempDir()
 	store := journal.NewDir(dir)
@@ -491,7 +494,8 @@ func (d *full) Write(p []byte) (int, error) {
 
 var errFull = errors.New("no space left on device")
 
-// A disk that is full ends an export with its error, wherever it happens, and so does a context that ends.
+// A disk that is full ends an export with its error, wherever it happens, and so does a context
+// that ends.
 func TestN5_ExportErrors(t *testing.T) {
 	store := journal.NewMemoryStore(false)
 	if err := longsession.Write(t.Context(), store, "long", 600); err != nil {
@@ -602,7 +606,8 @@ func (p *peak) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// BenchmarkN5_Export exports a journal of 50 MB. It reports the time in passes of encoding/json over the file, and the largest heap.
+// BenchmarkN5_Export exports a journal of 50 MB. It reports the time in passes of encoding/json
+// over the file, and the largest heap.
 func BenchmarkN5_Export(b *testing.B) {
 	dir := b.TempDir()
 	store := journal.NewDir(dir)

@@ -9,8 +9,9 @@ import (
 
 // policy is the page's Content-Security-Policy. It allows only the page's own files, and no text as
 // markup or code.
-const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self'; " +
-	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src " +
+	"'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; " +
+	"trusted-types 'none'"
 
 // ServeHTTP implements [http.Handler]. It checks where a request comes from before it answers.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {

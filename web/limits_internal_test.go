@@ -130,7 +130,8 @@ func TestN5_WatcherThatNeverReads(t *testing.T) {
 func TestN5_SlowRequests(t *testing.T) {
 	for name, text := range map[string]string{
 		"header": "GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Slow: ",
-		"body":   "POST /api/sessions/own/do HTTP/1.1\r\nHost: 127.0.0.1\r\nOrigin: http://127.0.0.1\r\nAuthorization: Bearer TOKEN\r\nContent-Length: 100\r\n\r\n{",
+		"body": "POST /api/sessions/own/do HTTP/1.1\r\nHost: 127.0.0.1\r\nOrigin: http://127.0.0.1\r\n" +
+			"Authorization: Bearer TOKEN\r\nContent-Length: 100\r\n\r\n{",
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, l := bounded(t, Options{Own: func(string) Own { return &slowOwn{} }},
@@ -191,7 +192,8 @@ func TestN5_LongLines(t *testing.T) {
 		func(l *limits) { l.answer = arrives })
 	// a busy machine may take longer than the server waits for a request
 	await.For(t, "the answer to a long line", func() bool {
-		c := dial(t, l, "POST /api/sessions/own/do HTTP/1.1\r\nHost: 127.0.0.1\r\nOrigin: http://127.0.0.1\r\nAuthorization: Bearer "+s.token+
+		c := dial(t, l, "POST /api/sessions/own/do HTTP/1.1\r\nHost: 127.0.0.1\r\nOrigin: http://127.0.0.1\r\n"+
+			"Authorization: Bearer "+s.token+
 			"\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}")
 		got, err := io.ReadAll(c)
 		t.Logf("%s, %v", got, err)
@@ -232,7 +234,8 @@ func TestN5_RawRequests(t *testing.T) {
 			token: "200",
 		"OPTIONS * HTTP/1.1\r\nHost: 127.0.0.1":               "403",
 		"CONNECT 127.0.0.1:80 HTTP/1.1\r\nHost: 127.0.0.1:80": "403",
-		"GET /api/sessions HTTP/1.1\r\nHost: 127.0.0.1\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nOrigin: http://evil.example" + token: "403",
+		"GET /api/sessions HTTP/1.1\r\nHost: 127.0.0.1\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nOrigin: " +
+			"http://evil.example" + token: "403",
 		"GET /api/sessions/%2e%2e%2fx/items/0 HTTP/1.1\r\nHost: 127.0.0.1" +
 			token: "400",
 		"GET /api/sessions/%00/watch HTTP/1.1\r\nHost: 127.0.0.1" +

@@ -32,13 +32,17 @@ func allScripts() []string { return append(glob("page/*.js"), glob("page/server/
 
 // scripts returns scripts as one function, in the order of inOrder.
 func scripts(names []string) []byte {
-	return bytes.Join([][]byte{[]byte("(function () {\n\"use strict\";\n"), concat(inOrder(names)), []byte("})();\n")}, nil)
+	return bytes.Join([][]byte{[]byte("(function () {\n\"use strict\";\n"), concat(inOrder(names)), []byte("})();\n")},
+		nil)
 }
 
 // pageCSS and serverCSS return the style sheets of a page.
 var (
 	pageCSS   = sync.OnceValue(func() []byte { return styles(glob("page/*.css")) })
-	serverCSS = sync.OnceValue(func() []byte { return styles(append(glob("page/*.css"), glob("page/server/*.css")...)) })
+	serverCSS = sync.OnceValue(func() []byte {
+		return styles(append(glob("page/*.css"),
+			glob("page/server/*.css")...))
+	})
 )
 
 // styles returns style sheets in the order of inOrder, without spaces beside punctuation. So their

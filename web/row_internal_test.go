@@ -33,7 +33,8 @@ func TestN5_NoteTexts(t *testing.T) {
 		{"", `"plan"`, `"plan"`},
 		{"", `"plan [2]"`, `"plan [2]"`},
 	} {
-		if got := rowOf(&agent.NoteWritten{Text: tt.text, Data: []byte(tt.data)}); got.Text != tt.want || got.Kind != RowNote {
+		if got := rowOf(&agent.NoteWritten{Text: tt.text, Data: []byte(tt.data)}); got.Text != tt.want ||
+			got.Kind != RowNote {
 			t.Errorf("%+v: %+v", tt, got)
 		}
 	}

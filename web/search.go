@@ -9,8 +9,9 @@ import (
 	"github.com/attractor-go/attractor/agent"
 )
 
-// Search returns the numbers of all rows that have a text, ignoring case, in their texts, arguments,
-// outputs and diffs, in order. When ctx ends, Search returns what it has found with the error.
+// Search returns the numbers of all rows that have a text, ignoring case, in their texts,
+// arguments, outputs and diffs, in order. When ctx ends, Search returns what it has found with the
+// error.
 func (t *Trace) Search(ctx context.Context, text string) (found []int, err error) {
 	t.mu.RLock()
 	rows := slices.Clip(t.events)

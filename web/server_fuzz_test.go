@@ -41,8 +41,10 @@ func FuzzN5_Requests(f *testing.F) {
 			64) + "?offset=5 HTTP/1.1\r\nHost: [::1]:7\r\nAuthorization: Bearer TOKEN\r\n\r\n",
 		"GET /api/sessions/..%2f..%2fx/items/0 HTTP/1.1\r\nHost: 127.0.0.1:7\r\nAuthorization: Bearer TOKEN\r\n\r\n",
 		"GET /api/sessions/own/search?q=%00%ff HTTP/1.1\r\nHost: 127.0.0.1:7\r\nAuthorization: Bearer TOKEN\r\n\r\n",
-		"POST /api/sessions/own/do HTTP/1.1\r\nHost: 127.0.0.1:7\r\nOrigin: http://127.0.0.1:7\r\nAuthorization: Bearer TOKEN\r\nContent-Length: 2\r\n\r\n{}",
-		"POST /api/sessions/own/do HTTP/1.1\r\nHost: 127.0.0.1:7\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n",
+		"POST /api/sessions/own/do HTTP/1.1\r\nHost: 127.0.0.1:7\r\nOrigin: http://127.0.0.1:7\r\nAuthorization: " +
+			"Bearer TOKEN\r\nContent-Length: 2\r\n\r\n{}",
+		"POST /api/sessions/own/do HTTP/1.1\r\nHost: 127.0.0.1:7\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n" +
+			"0\r\n\r\n",
 		"OPTIONS * HTTP/1.1\r\nHost: 127.0.0.1:7\r\n\r\n",
 		"CONNECT 127.0.0.1:7 HTTP/1.1\r\nHost: 127.0.0.1:7\r\n\r\n",
 	} {

@@ -23,8 +23,8 @@ type session struct {
 	ctx    context.Context
 	end    context.CancelFunc
 	trace  *Trace
-	// ready is closed, by isReady, when all that the journal had at first has been read, or it cannot
-	// be read.
+	// ready is closed, by isReady, when all that the journal had at first has been read, or it
+	// cannot be read.
 	ready   chan struct{}
 	isReady func()
 

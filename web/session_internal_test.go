@@ -165,8 +165,8 @@ func TestN5_ManySessions(t *testing.T) {
 	}
 }
 
-// The sessions that some tokens of a server watch do not keep those of others out: the server limits
-// each token.
+// The sessions that some tokens of a server watch do not keep those of others out: the server
+// limits each token.
 func TestW4_WatchersOfOthers(t *testing.T) {
 	h := newHub(Options{Store: journal.NewMemoryStore(false), OfServer: true,
 		SessionMasker: func(string) (*secret.Masker, error) { return nil, nil }})

@@ -124,8 +124,9 @@ func storyPrices(string, string) (llm.Model, bool) {
 func (w *workshop) storyOptions(log journal.Log, model llm.Provider) agent.Options {
 	tools := append(coding.Agents(), coding.Shell(time.Minute), coding.ReadFile(), coding.EditFile(),
 		coding.WriteFile(), coding.UpdatePlan(), coding.AskUser())
-	return agent.Options{ID: "story", Journal: log, System: "You greet.", Env: w.local, Limits: agent.Limits{KeepOutputs: 64 << 20,
-		Diffs: 64 << 10}, OutputDir: w.TempDir(),
+	return agent.Options{ID: "story", Journal: log, System: "You greet.", Env: w.local,
+		Limits: agent.Limits{KeepOutputs: 64 << 20,
+			Diffs: 64 << 10}, OutputDir: w.TempDir(),
 		Client: &llm.Client{Providers: []llm.Provider{model}, Models: storyPrices},
 		Retry:  llm.RetryPolicy{Base: time.Millisecond}, Questions: &agent.Questions{},
 		Subagents: &agent.Subagents{Journal: w.store.Create},
@@ -170,8 +171,8 @@ func (w *workshop) storyModel() llm.Provider {
 	next := 0
 	return llmtest.NewProvider("test", append(make([]llmtest.Step, 0, 40),
 		repeat(llmtest.Func(func(_ context.Context, req *llm.Request) llmtest.Step {
-			if task := slices.IndexFunc(req.Messages,
-				func(m llm.Message) bool { return m.Role == llm.RoleUser }); req.Messages[task].Parts.Text() == "Look at it." {
+			task := slices.IndexFunc(req.Messages, func(m llm.Message) bool { return m.Role == llm.RoleUser })
+			if req.Messages[task].Parts.Text() == "Look at it." {
 				return answer(llm.Text{Text: "It looks good."})
 			}
 			mu.Lock()

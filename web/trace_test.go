@@ -225,10 +225,11 @@ func TestN5_Search(t *testing.T) {
 		want func(web.Row) bool
 	}{
 		"a second line of a thought": {"THEN the file", func(r web.Row) bool { return r.Kind == web.RowThinking }},
-		"an argument":                {"sh greet.sh", func(r web.Row) bool { return r.Name == "shell" && r.Text == "sh greet.sh" }},
-		"a diff":                     {"+echo hello world", func(r web.Row) bool { return r.Name == "edit_file" }},
-		"an error":                   {"the key is not valid", func(r web.Row) bool { return r.Kind == web.RowError }},
-		"nothing":                    {"no such text anywhere", func(web.Row) bool { return false }},
+		"an argument": {"sh greet.sh",
+			func(r web.Row) bool { return r.Name == "shell" && r.Text == "sh greet.sh" }},
+		"a diff":   {"+echo hello world", func(r web.Row) bool { return r.Name == "edit_file" }},
+		"an error": {"the key is not valid", func(r web.Row) bool { return r.Kind == web.RowError }},
+		"nothing":  {"no such text anywhere", func(web.Row) bool { return false }},
 	} {
 		got, err := trace.Search(t.Context(), c.text)
 		var want []int

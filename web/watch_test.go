@@ -42,7 +42,8 @@ type watcher struct {
 func (v *viewer) watch(id string, query ...string) *watcher {
 	v.Helper()
 	ctx, cancel := context.WithCancel(v.Context())
-	resp, err := v.client.Do(v.request("GET", "/api/sessions/"+id+"/watch"+strings.Join(query, ""), "", nil).WithContext(ctx))
+	resp, err := v.client.Do(v.request("GET", "/api/sessions/"+id+"/watch"+strings.Join(query, ""), "",
+		nil).WithContext(ctx))
 	if err != nil {
 		v.Fatal(err)
 	}

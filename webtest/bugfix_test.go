@@ -125,7 +125,8 @@ func bugfixScript() *script {
 			object{"patch": "*** Begin Patch\n*** Update File: backoff.go\n" + text + "*** End Patch"})
 	}
 	return &script{
-		summary: "The bug in Delay is mended: it doubles step by step and stops at the limit. All tests pass. A changelog is still to be written.",
+		summary: "The bug in Delay is mended: it doubles step by step and stops at the limit. All tests pass. A " +
+			"changelog is still to be written.",
 		subagents: map[string][]fakellm.Turn{
 			"Find all callers": {{Text: "I search.", Calls: []fakellm.Call{use("grep", object{"pattern": "Delay\\("})}},
 				{Text: "Only the test calls Delay."}},
@@ -136,26 +137,34 @@ func bugfixScript() *script {
 			{Thinking: "I should see the failure before I change anything. The test's name says what is expected.",
 				Text:  "I look at the code and run the tests first.",
 				Calls: []fakellm.Call{plan(0, steps...), use("read_file", object{"file_path": "backoff.go"}), test}},
-			{Thinking: "For attempt 70 the shift moves every bit out of 64, so the delay is 0. It may also become negative before. Who else relies on it? Two others can look at that while I go on.",
-				Text: "The shift overflows for large attempts: `first << 70` is 0. Two agents look at the callers and at what is promised.",
+			{Thinking: "For attempt 70 the shift moves every bit out of 64, so the delay is 0. It may also become " +
+				"negative before. Who else relies on it? Two others can look at that while I go on.",
+				Text: "The shift overflows for large attempts: `first << 70` is 0. Two agents look at the callers " +
+					"and at what is promised.",
 				Calls: []fakellm.Call{plan(1, steps...),
 					use("spawn_agent", object{"task": "Find all callers of Delay and say what they pass."}),
 					use("spawn_agent", object{"task": "Read the README and say what it promises about delays."})}},
 			{Text: "Meanwhile I try the smallest change.",
 				Calls: []fakellm.Call{patch(
-					"@@\n \tdelay := first << attempt\n-\tif delay > most {\n+\tif delay > most || delay < 0 {\n \t\treturn most\n \t}\n")}},
+					"@@\n \tdelay := first << attempt\n-\tif delay > most {\n+\tif delay > most || delay < 0 {\n " +
+						"\t\treturn most\n \t}\n")}},
 			{Calls: []fakellm.Call{test}},
-			{Thinking: "Negative delays are caught now, but zero is not. A guard for each case is a patch on a patch; a loop that stops at the limit cannot overflow at all.",
+			{Thinking: "Negative delays are caught now, but zero is not. A guard for each case is a patch on a " +
+				"patch; a loop that stops at the limit cannot overflow at all.",
 				Text: "That catches negative delays, but not zero. Before I go on I ask.",
 				Calls: []fakellm.Call{use("ask_user",
 					object{"question": "May Delay loop instead of shifting? It can then not overflow at all.",
 						"options": []string{"Yes, loop", "No, keep the shift"}})}},
 			{Text: "A loop that stops at the limit cannot overflow.",
 				Calls: []fakellm.Call{plan(2, steps...),
-					patch("@@\n-\tdelay := first << attempt\n-\tif delay > most || delay < 0 {\n-\t\treturn most\n+\tdelay := first\n+\tfor range attempt {\n+\t\tif delay >= most-delay {\n+\t\t\treturn most\n+\t\t}\n+\t\tdelay *= 2\n \t}\n")}},
+					patch("@@\n-\tdelay := first << attempt\n-\tif delay > most || delay < 0 {\n-\t\treturn most\n" +
+						"+\tdelay := first\n+\tfor range attempt {\n+\t\tif delay >= most-delay {\n+\t\t\treturn " +
+						"most\n+\t\t}\n+\t\tdelay *= 2\n \t}\n")}},
 			{Calls: []fakellm.Call{plan(3, steps...), test}},
 			{Calls: []fakellm.Call{plan(4, steps...)}},
-			{Text: "Delay is right for every attempt now.\n\n- `backoff.go`: the delay doubles in a loop that stops at the limit, so it cannot overflow.\n- `go test ./...` passes, also for attempt 70.\n\nNothing else calls Delay."},
+			{Text: "Delay is right for every attempt now.\n\n- `backoff.go`: the delay doubles in a loop that stops " +
+				"at the limit, so it cannot overflow.\n- `go test ./...` passes, also for attempt 70.\n\nNothing " +
+				"else calls Delay."},
 			{Text: "I write the changelog while the tests run once more.",
 				Calls: []fakellm.Call{use("write_file", object{"file_path": "CHANGELOG.md",
 					"content": "# Changes\n\n- Delay no longer overflows for large attempts.\n"}),
@@ -187,7 +196,8 @@ func makeBugfix(t testing.TB, dir string) string {
 	h.file("backoff_test.go", backoffTest)
 	h.file("README.md", "# backoff\n\nA delay is never longer than the limit.\n")
 	c := h.converse("--yes", "--diffs", "65536", "--keep-outputs", "1048576")
-	c.say("user", object{"text": "TestDelay fails: for attempt 70 there is no delay at all. Find the cause and mend it."})
+	c.say("user", object{"text": "TestDelay fails: for attempt 70 there is no delay at all. Find the cause and " +
+		"mend it."})
 	for c.next("TOOL_CALL_START")["name"] != "shell" {
 	}
 	c.say("steer", object{"text": "Leave the signature of Delay as it is."})

@@ -86,7 +86,8 @@ func TestV6_DearestParts(t *testing.T) {
 	p := exported(t)
 	p.wait(`document.querySelectorAll(".ov-parts tbody tr").length > 3`)
 	rows := eval[string](p, `document.querySelector(".ov-parts").innerText`)
-	for _, want := range []string{"Dearest parts of the prompt", "the built-in tools", "the system prompt", "the result of "} {
+	for _, want := range []string{"Dearest parts of the prompt", "the built-in tools", "the system prompt",
+		"the result of "} {
 		if !strings.Contains(rows, want) {
 			t.Errorf("no %q in the table:\n%s", want, rows)
 		}

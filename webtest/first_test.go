@@ -28,7 +28,8 @@ func BenchmarkN5_FirstRows(b *testing.B) {
 		p.wait(`document.querySelectorAll("#list li .session").length == 2`)
 		open := func(id, until string) float64 {
 			return eval[float64](p, `new Promise((done) => { const began = performance.now(); location.hash = location.hash.replace(/&session.*/, "") + "&session=`+id+`";
-				const look = () => { if (`+until+`) done(performance.now() - began); else requestAnimationFrame(look); }; look(); })`)
+				const look = () => { if (`+until+
+				`) done(performance.now() - began); else requestAnimationFrame(look); }; look(); })`)
 		}
 		// the viewer ends before the page
 		p.allow("NavigationEntryMarkedSkippable|ERR_CONNECTION_REFUSED|ERR_INCOMPLETE")

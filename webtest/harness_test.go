@@ -68,7 +68,8 @@ func TestN5_TheBrowserActs(t *testing.T) {
 	p := newPage(t)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Security-Policy",
-			"default-src 'none'; script-src 'self'; img-src data:; require-trusted-types-for 'script'; trusted-types 'none'")
+			"default-src 'none'; script-src 'self'; img-src data:; require-trusted-types-for 'script'; "+
+				"trusted-types 'none'")
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
 		if r.URL.Path == "/page.js" {
 			w.Header().Set("Content-Type", "text/javascript")

@@ -19,7 +19,8 @@ const markup = `<script>window.pwned=1</script><img src=x onerror="window.pwned=
 
 // unseen is what a reader would not see, or would see in the wrong order: controls, escapes, marks
 // of direction, empty characters.
-const unseen = "\x00\x07\x08\x1b[31;5m\x1b]8;;javascript:window.pwned=1\x07x\x1b]0;title\x07\x7f\u0085\u009b31m a\u202eb\u2066c\u2069\u200b\u200d\u2060\ufeff\u2028\u2029\u00ad\u3164\U000e0041\r\v\f"
+const unseen = "\x00\x07\x08\x1b[31;5m\x1b]8;;javascript:window.pwned=1\x07x\x1b]0;title\x07\x7f\u0085\u009b31m " +
+	"a\u202eb\u2066c\u2069\u200b\u200d\u2060\ufeff\u2028\u2029\u00ad\u3164\U000e0041\r\v\f"
 
 // escapes returns raw outputs of commands that attack a terminal: the project's own and those of
 // the collection beside the checkout.

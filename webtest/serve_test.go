@@ -58,8 +58,8 @@ func serve(t *testing.T, h *home, args ...string) *served {
 func (s *served) fill(name, value string) {
 	s.Helper()
 	s.wait(`document.querySelector("form.begin [name=` + name + `]")`)
-	eval[bool](s.page, `(() => { const f = document.querySelector("form.begin [name=`+name+`]"); f.value = `+quote(value)+
-		`; return true; })()`)
+	eval[bool](s.page, `(() => { const f = document.querySelector("form.begin [name=`+name+`]"); f.value = `+
+		quote(value)+`; return true; })()`)
 }
 
 // fits checks that nothing is wider than the phone.
@@ -72,13 +72,15 @@ func (s *served) fits(what string) {
 	s.shot("serve-" + what)
 }
 
-// A person with a phone begins a session, leaves, hears that it waits, comes back, approves, steers,
-// reads what it cost, undoes it, forks it, deletes the fork, and is told that the server has ended.
+// A person with a phone begins a session, leaves, hears that it waits, comes back, approves,
+// steers, reads what it cost, undoes it, forks it, deletes the fork, and is told that the server
+// has ended.
 func TestW2_APersonWithAPhone(t *testing.T) {
 	t.Parallel()
 	hold := make(chan struct{})
 	script := fakellm.Script(
-		fakellm.Turn{Text: "Writing.", Calls: []fakellm.Call{use("write_file", object{"file_path": "a.txt", "content": "one\n"})}},
+		fakellm.Turn{Text: "Writing.", Calls: []fakellm.Call{use("write_file", object{"file_path": "a.txt",
+			"content": "one\n"})}},
 		fakellm.Turn{Text: "Written.", Calls: []fakellm.Call{use("read_file", object{"file_path": "a.txt"})}},
 		fakellm.Turn{Text: "All is done."}, fakellm.Turn{Text: "Forked."}, fakellm.Turn{Text: "Resumed."})
 	steered := make(chan string, 10)
@@ -198,7 +200,8 @@ func TestW2_ANetworkOfAPhone(t *testing.T) {
 	})
 	s := serve(t, h)
 	s.allow("ERR_|server|Failed to fetch|network|aborted")
-	call(s.page, cdppage.AddScriptToEvaluateOnNewDocument, cdppage.AddScriptToEvaluateOnNewDocumentParams{Source: unsteady})
+	call(s.page, cdppage.AddScriptToEvaluateOnNewDocument,
+		cdppage.AddScriptToEvaluateOnNewDocumentParams{Source: unsteady})
 	s.reload()
 	s.fill("task", "paint it")
 	s.clickText("form.begin button", "Begin")
@@ -237,7 +240,8 @@ func TestW2_ANetworkOfAPhone(t *testing.T) {
 	eval[bool](s.page, `(async () => {
 		for (let state = ""; state !== "idle"; await new Promise((wake) => { setTimeout(wake, 100); })) {
 			const token = new URLSearchParams(location.hash.slice(1)).get("token");
-			state = (await (await fetch("/v1/sessions/`+id+`", { headers: { Authorization: "Bearer " + token } })).json()).state;
+			state = (await (await fetch("/v1/sessions/`+id+
+		`", { headers: { Authorization: "Bearer " + token } })).json()).state;
 		}
 		window.refuse = null;
 		return true;

@@ -9,14 +9,15 @@ import (
 	"github.com/attractor-go/attractor/llm/fakellm"
 )
 
-// A person sees what a session has changed and takes it back: with the plan before their eyes, again
-// if that has gone stale, on a phone, too, and from an input on. A second page sees what became of
-// it and brings it back. While an input runs, the page says what to do.
+// A person sees what a session has changed and takes it back: with the plan before their eyes,
+// again if that has gone stale, on a phone, too, and from an input on. A second page sees what
+// became of it and brings it back. While an input runs, the page says what to do.
 func TestO4_UndoInTheBrowser(t *testing.T) {
 	t.Parallel()
 	h := newHome(t, fakellm.Script(
 		fakellm.Turn{Calls: []fakellm.Call{use("shell",
-			object{"command": "echo two >a.txt; echo '<b>bold</b>' >b.txt; mkdir -p new/dir; seq 900 >new/dir/long.txt"})}},
+			object{"command": "echo two >a.txt; echo '<b>bold</b>' >b.txt; mkdir -p new/dir; seq 900 " +
+				">new/dir/long.txt"})}},
 		fakellm.Turn{Text: "Done."},
 		fakellm.Turn{Calls: []fakellm.Call{use("shell", object{"command": "sleep 1000", "timeout_ms": 120000})}}))
 	h.file("a.txt", "one\n")
@@ -95,7 +96,8 @@ func TestO4_UndoInTheBrowser(t *testing.T) {
 func (p *steered) phone(what string) {
 	p.Helper()
 	p.settle()
-	if covered := eval[[]string](p.page, `[...document.querySelectorAll("#changes h3, #changes .answers button")].filter((e) => {
+	if covered := eval[[]string](p.page,
+		`[...document.querySelectorAll("#changes h3, #changes .answers button")].filter((e) => {
 		e.scrollIntoView({block: "nearest"});
 		const r = e.getBoundingClientRect(), at = document.elementFromPoint(r.x + r.width / 2, r.y + r.height / 2);
 		return !e.contains(at) || r.bottom > innerHeight;

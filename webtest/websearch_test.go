@@ -8,8 +8,8 @@ import (
 	"github.com/attractor-go/attractor/llm/fakellm"
 )
 
-// The page shows what was searched for and found, and the sources below the answer. Only addresses of
-// http and https are links, which tell the other side nothing of the page; titles stay texts.
+// The page shows what was searched for and found, and the sources below the answer. Only addresses
+// of http and https are links, which tell the other side nothing of the page; titles stay texts.
 func TestV7_SourcesInThePage(t *testing.T) {
 	t.Parallel()
 	pages := []llm.Source{{URL: "https://go.dev/x?a=1&b=<2>", Title: markup + unseen},

@@ -25,8 +25,8 @@ const (
 )
 
 // noObjects is a place from which the filter of Git LFS, if the user has it, gets nothing: else the
-// repository would say from where. As its url.*.insteadOf still counts, there is no ssh either, whose
-// program it could name. What is in the repository needs no download.
+// repository would say from where. As its url.*.insteadOf still counts, there is no ssh either,
+// whose program it could name. What is in the repository needs no download.
 const noObjects = "file:///dev/null"
 
 // runner calls git.
@@ -52,13 +52,14 @@ func newRunner(ctx context.Context, o Options) (*runner, *git.Repository, error)
 	if o.Environ == nil {
 		o.Environ = os.Environ()
 	}
-	if g.environ, g.program, err = environ(o.Environ, slices.Concat(roots, git.WorkTrees(dir, os.Getenv("HOME")))); err != nil {
+	if g.environ, g.program, err = environ(o.Environ,
+		slices.Concat(roots, git.WorkTrees(dir, os.Getenv("HOME")))); err != nil {
 		return nil, nil, err
 	}
 	repo, why, err := g.find(ctx, dir)
 	if err == nil && why != "" {
-		err = fmt.Errorf("git may start a program in this repository, because %s; to make a worktree all the same, run: "+
-			"git worktree add -b BRANCH DIR", why)
+		err = fmt.Errorf("git may start a program in this repository, because %s; to make a worktree all the "+
+			"same, run: git worktree add -b BRANCH DIR", why)
 	}
 	return g, repo, err
 }
@@ -156,9 +157,9 @@ func (g *runner) call(ctx context.Context, dir, input string, run func(*exec.Cmd
 	return strings.TrimSuffix(out.String(), "\n"), nil
 }
 
-// hooksOff returns variables that turn off the hooks that the configuration names, which git has from
-// version 2.54 on and runs whatever core.hooksPath is: those of the user's for all repositories may
-// name files of this one.
+// hooksOff returns variables that turn off the hooks that the configuration names, which git has
+// from version 2.54 on and runs whatever core.hooksPath is: those of the user's for all
+// repositories may name files of this one.
 func (g *runner) hooksOff(ctx context.Context, dir string) (vars []string, err error) {
 	cmd := exec.CommandContext(ctx, g.program, "config", "--null", "--name-only", "--get-regexp", `^hook\..*\.command$`)
 	cmd.Dir, cmd.Env, cmd.WaitDelay = dir, g.environ, 5*time.Second

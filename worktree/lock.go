@@ -25,8 +25,8 @@ func (w *Worktree) use(ctx context.Context, repo *git.Repository) error {
 	return filelock.Wait(wait, func() error { return w.tryUse(ctx, repo) })
 }
 
-// tryUse is use, but it does not wait. The error wraps filelock.ErrLocked if somebody else is making
-// or removing the worktree.
+// tryUse is use, but it does not wait. The error wraps filelock.ErrLocked if somebody else is
+// making or removing the worktree.
 func (w *Worktree) tryUse(ctx context.Context, repo *git.Repository) (err error) {
 	f, err := os.OpenFile(w.lockName(), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -76,8 +76,8 @@ func isNamed(f *os.File, name string) bool {
 	return err1 == nil && err2 == nil && os.SameFile(open, there)
 }
 
-// alone reports whether no other process uses the worktree. None does from then on until the file is
-// closed.
+// alone reports whether no other process uses the worktree. None does from then on until the file
+// is closed.
 func alone(f *os.File) (bool, error) {
 	err := filelock.Unlock(f)
 	if err == nil {

@@ -211,8 +211,8 @@ func (w *Worktree) make(ctx context.Context) error {
 	return nil
 }
 
-// written returns the directories that git changes when it makes a worktree and a branch. Those of the
-// repository that are missing are made.
+// written returns the directories that git changes when it makes a worktree and a branch. Those of
+// the repository that are missing are made.
 func (w *Worktree) written() []string {
 	dirs := []string{filepath.Dir(w.Top)}
 	for _, name := range []string{"refs", "reftable", "logs", "worktrees"} {
@@ -248,8 +248,8 @@ func (w *Worktree) checkLinks() error {
 			file := filepath.Join(w.common, filepath.FromSlash(name))
 			info, err := os.Lstat(file)
 			if err == nil && info.Mode()&fs.ModeSymlink != 0 {
-				return fmt.Errorf("the repository has a symbolic link, %s, instead of a file, so git would write where it "+
-					"leads: remove it", file)
+				return fmt.Errorf("the repository has a symbolic link, %s, instead of a file, so git would write "+
+					"where it leads: remove it", file)
 			}
 			if err != nil && !errors.Is(err, fs.ErrNotExist) {
 				return err
@@ -264,9 +264,9 @@ func (w *Worktree) Outcome() string {
 	if w.Kept == "" {
 		return fmt.Sprintf("The worktree %s is removed: nothing is lost with it.", w.Top)
 	}
-	return fmt.Sprintf("The worktree %s stays, on the branch %s: %s. To go on in it: --worktree=%s; to throw it away, run: "+
-		"git -C %s worktree remove --force %s", w.Top, w.Branch, w.Kept, strings.TrimPrefix(w.Branch, BranchPrefix),
-		shquote.Shown(w.From), shquote.Shown(w.Top))
+	return fmt.Sprintf("The worktree %s stays, on the branch %s: %s. To go on in it: --worktree=%s; to throw it "+
+		"away, run: git -C %s worktree remove --force %s", w.Top, w.Branch, w.Kept,
+		strings.TrimPrefix(w.Branch, BranchPrefix), shquote.Shown(w.From), shquote.Shown(w.Top))
 }
 
 // Close removes the worktree and its branch, unless something would be lost, or another session

@@ -158,8 +158,8 @@ func TestO8_UsedByTwo(t *testing.T) {
 	f.closed(b, "")
 }
 
-// Of sessions that begin at the same time with one name, one makes the worktree, and the others wait
-// for it.
+// Of sessions that begin at the same time with one name, one makes the worktree, and the others
+// wait for it.
 func TestO8_MadeOnce(t *testing.T) {
 	f := newField(t)
 	const sessions = 4

@@ -49,12 +49,14 @@ func stepLines(t *testing.T, events []agent.Event) string {
 
 // called returns the lines of the four events of a call with empty arguments.
 func called(n int, id, name, result string, ms int) string {
-	return fmt.Sprintf("step_start %d %s %s\ntool_call %s %s {}\ntool_result %s %s %q false\nstep_complete %d %s completed %dms\n",
+	return fmt.Sprintf("step_start %d %s %s\ntool_call %s %s {}\ntool_result %s %s %q false\nstep_complete %d %s "+
+		"completed %dms\n",
 		n, id, name, id, name, id, name, result, n, id, ms)
 }
 
 func failed(n int, id, name, args, result string, ms int) string {
-	return fmt.Sprintf("step_start %d %s %s\ntool_call %s %s %s\ntool_result %s %s %q true\nstep_complete %d %s error %dms\n",
+	return fmt.Sprintf("step_start %d %s %s\ntool_call %s %s %s\ntool_result %s %s %q true\nstep_complete %d %s "+
+		"error %dms\n",
 		n, id, name, id, name, args, id, name, result, n, id, ms)
 }
 

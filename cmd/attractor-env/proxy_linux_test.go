@@ -156,7 +156,8 @@ func TestL4_ProgramsUseTheProxy(t *testing.T) {
 		{"git", "git clone -q https://$HOST/repo.git clone && git -C clone log --format=%s", "the commit"},
 		{"go", "GOPROXY=https://$HOST GONOSUMDB=* GOFLAGS= GOTOOLCHAIN=local go list -m -versions example.com/mod",
 			"v1.2.3"},
-		{"npm", "npm --registry https://$HOST/ --strict-ssl=false --fetch-retries 0 --cache ./npm --no-update-notifier view a-package version", "4.5.6"},
+		{"npm", "npm --registry https://$HOST/ --strict-ssl=false --fetch-retries 0 --cache ./npm " +
+			"--no-update-notifier view a-package version", "4.5.6"},
 	} {
 		t.Run(c.program, func(t *testing.T) {
 			peer.Need(t, c.program)
@@ -215,7 +216,8 @@ func TestL4_TheHelperEndsAsItsCommand(t *testing.T) {
 	for script, want := range map[string]int{
 		"exit 0": 0, "exit 7": 7, "kill -TERM $$": 128 + 15, "kill -KILL $$": 128 + 9, "kill -SEGV $$": 128 + 11,
 		"sleep 1000 & exit 3": 3,
-		"test \"$HTTP_PROXY $http_proxy\" = \"$HTTPS_PROXY $ALL_PROXY\" && test $no_proxy = localhost,127.0.0.1,::1 && test -z \"$npm_config_https_proxy\"": 0,
+		"test \"$HTTP_PROXY $http_proxy\" = \"$HTTPS_PROXY $ALL_PROXY\" && test $no_proxy = localhost,127.0.0.1,::1 " +
+			"&& test -z \"$npm_config_https_proxy\"": 0,
 	} {
 		if code, out := b.run(t, script); code != want {
 			t.Errorf("%s: exit %d, want %d: %s", script, code, want, out)

@@ -27,7 +27,8 @@ func run(args []string, stdout, stderr io.Writer) int {
 	case slices.Equal(args, []string{"serve", "--protocol"}):
 		_, err = fmt.Fprintln(stdout, serve.Protocol())
 	default:
-		fmt.Fprintln(stderr, "usage: attractor-remote serve [--protocol]\nAttractor runs this program on other machines; see attractor run --help.")
+		fmt.Fprintln(stderr, "usage: attractor-remote serve [--protocol]\nAttractor runs this program on other "+
+			"machines; see attractor run --help.")
 		return exitUsage
 	}
 	if err != nil {

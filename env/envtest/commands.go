@@ -143,7 +143,8 @@ func platformNamesTheShell(t *tester) {
 }
 
 func scriptsAreTakenAsTheyAre(t *tester) {
-	out := t.run(env.Command{Script: "a='one  two'\nprintf '%s\\n' \"$a\" \"it's\" \\\\ # a comment\ncat <<'END'\n$HOME `id` \u00fc\nEND\n"})
+	out := t.run(env.Command{Script: "a='one  two'\nprintf '%s\\n' \"$a\" \"it's\" \\\\ # a comment\ncat <<'END'\n" +
+		"$HOME `id` \u00fc\nEND\n"})
 	t.equal("output", out.all(), "one  two\nit's\n\\\n$HOME `id` \u00fc\n")
 }
 

@@ -134,7 +134,8 @@ func (t *tester) watchFIFO() *output {
 
 func killEndsTheTree(t *tester) {
 	seen := t.watchFIFO()
-	p := t.start(env.Command{Script: "(sh -c 'sleep 1000 & sleep 1000; :' & trap '' TERM; echo there; sleep 1000; sleep 1000) >held & wait"})
+	p := t.start(env.Command{Script: "(sh -c 'sleep 1000 & sleep 1000; :' & trap '' TERM; echo there; sleep 1000; " +
+		"sleep 1000) >held & wait"})
 	seen.until(t, "there\n")
 	t.kill(p)
 	seen.until(t, "gone\n")

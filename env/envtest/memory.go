@@ -42,8 +42,8 @@ type Memory struct {
 	//
 	// The command's directory is absolute, and its Output is never nil; its input is lost. The
 	// context ends when the command is killed. A function that has not returned after Grace is
-	// abandoned: the command's exit is then SIGKILL, and later output is lost. A killed command that
-	// returns a zero Exit has exit SIGTERM. Exit.Duration is filled in.
+	// abandoned: the command's exit is then SIGKILL, and later output is lost. A killed command
+	// that returns a zero Exit has exit SIGTERM. Exit.Duration is filled in.
 	Commands func(ctx context.Context, cmd env.Command) env.Exit
 	// Grace is the time that a killed command has to return; zero means env.DefaultGrace.
 	Grace time.Duration

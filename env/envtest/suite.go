@@ -49,8 +49,8 @@ type Options struct {
 // Suite checks that an environment behaves as package env documents. Make returns a new one with an
 // empty, writable working directory and registers its cleanup with t.Cleanup; it is called once for
 // each check. Scripts need only a POSIX shell with cat, chmod, ln, mkfifo, rm, sleep and, in a
-// terminal, stty; one check uses setsid if it exists. A check that hangs fails after two minutes: go
-// test -v -failfast stops there.
+// terminal, stty; one check uses setsid if it exists. A check that hangs fails after two minutes:
+// go test -v -failfast stops there.
 func Suite(t *testing.T, make func(t *testing.T) env.Environment) {
 	SuiteWith(t, make, Options{})
 }

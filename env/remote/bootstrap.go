@@ -89,7 +89,8 @@ func (s *shell) answers(last string) (list []answer, err error) {
 		key, text, _ := strings.Cut(strings.TrimRight(said, "\r\n"), " ")
 		switch {
 		case key == "failed" && text == "terminal":
-			return nil, errors.New("the command gives the shell over there a terminal, which changes bytes: leave out options such as -t or -tt")
+			return nil, errors.New("the command gives the shell over there a terminal, which changes bytes: leave " +
+				"out options such as -t or -tt")
 		case key == "failed":
 			return nil, refused(sanitize.Terminal(text))
 		case key == last:

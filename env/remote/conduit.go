@@ -80,8 +80,8 @@ func (c *conduit) supervise() {
 	killGroup(c.cmd) // what the command has left has its number as that of the group
 	c.gone = true
 	c.mu.Unlock()
-	// Processes that it has left elsewhere may hold the pipe: a helper in a container whose exec was
-	// killed, or ssh's connection for others. Where pipes have no deadlines, they last as long.
+	// Processes that it has left elsewhere may hold the pipe: a helper in a container whose exec
+	// was killed, or ssh's connection for others. Where pipes have no deadlines, they last as long.
 	_ = c.stdout.SetReadDeadline(time.Now().Add(endTime)) // see above
 	close(c.ended)
 }

@@ -21,11 +21,11 @@ import (
 // DialOptions say how Dial reaches the other machine.
 type DialOptions struct {
 	Options
-	// Helper returns the path of an attractor-remote for a platform, named as GOOS and GOARCH do. One
-	// that needs shared libraries is tried over there before it is used, and may not run; a static
-	// one does. Helper is called for each connection and may be called concurrently. Nil, or an
-	// error, means that there is none to upload; the error becomes part of that of Dial if one is
-	// needed.
+	// Helper returns the path of an attractor-remote for a platform, named as GOOS and GOARCH do.
+	// One that needs shared libraries is tried over there before it is used, and may not run; a
+	// static one does. Helper is called for each connection and may be called concurrently. Nil, or
+	// an error, means that there is none to upload; the error becomes part of that of Dial if one
+	// is needed.
 	Helper func(ctx context.Context, goos, goarch string) (path string, err error)
 	// Log, if set, is told what Dial does, such as an upload, one line at a time.
 	Log func(line string)
@@ -43,9 +43,9 @@ var ErrNoHelper = errors.New("no helper could be started there")
 // command whose last word is serve is a helper itself, as in docker exec -i box attractor-remote
 // serve; nothing is added to it.
 //
-// The helper is an uploaded one, or the program attractor-remote or attractor in PATH over there, or
-// it is uploaded from DialOptions.Helper to a directory of the user's, where it stays for the next
-// time. A relative Options.Dir starts in the directory in which the shell starts.
+// The helper is an uploaded one, or the program attractor-remote or attractor in PATH over there,
+// or it is uploaded from DialOptions.Helper to a directory of the user's, where it stays for the
+// next time. A relative Options.Dir starts in the directory in which the shell starts.
 //
 // The command inherits this process's environment. It has no terminal, so it cannot ask for a
 // password. Close ends it. If the stream breaks earlier, calls that were under way return
@@ -135,7 +135,8 @@ func (d *dialer) talk(ctx context.Context, c *conduit) (io.ReadWriteCloser, erro
 	s, facts, err := newShell(c)
 	var ended *endedError
 	if errors.As(err, &ended) && ended.silent {
-		return nil, fmt.Errorf("%w; it has to run the shell sh over there and to pass on its standard input, as docker exec -i does", err)
+		return nil, fmt.Errorf("%w; it has to run the shell sh over there and to pass on its standard input, as "+
+			"docker exec -i does", err)
 	}
 	if err != nil {
 		return nil, err
@@ -191,7 +192,8 @@ func (f found) fits() bool { return f.oldest <= wire.NewestVersion && wire.Oldes
 
 // unfit returns the error about a helper that does not fit.
 func unfit(f found) error {
-	return fmt.Errorf("%s there speaks the versions %d to %d of the protocol, and this program %d to %d: update the older one",
+	return fmt.Errorf("%s there speaks the versions %d to %d of the protocol, and this program %d to %d: update the "+
+		"older one",
 		sanitize.Terminal(path.Join(f.place, f.name)), f.oldest, f.newest, wire.OldestVersion, wire.NewestVersion)
 }
 
@@ -203,9 +205,11 @@ func (m machine) recipe() string {
 // helper returns the helper for a machine, or why there is none.
 func (d *dialer) helper(ctx context.Context, m machine) (*helper, error) {
 	if m.goos == "" || m.goarch == "" {
-		return nil, errors.New("neither attractor-remote nor attractor is in PATH there, and this kind of machine is unknown here")
+		return nil, errors.New("neither attractor-remote nor attractor is in PATH there, and this kind of machine is " +
+			"unknown here")
 	}
-	none := fmt.Errorf("neither attractor-remote nor attractor is in PATH there; make one for that machine and copy it there: %s", m.recipe())
+	none := fmt.Errorf("neither attractor-remote nor attractor is in PATH there; make one for that machine and copy "+
+		"it there: %s", m.recipe())
 	if d.options.Helper == nil {
 		return nil, none
 	}

@@ -24,7 +24,8 @@ import (
 
 // talking is a program that stands for a helper: it says which versions it speaks, and otherwise
 // gives back what it is sent.
-const talking = "#!/bin/sh\ncase $2 in --protocol) echo attractor-env-protocol %d %d ;; *) echo \"$PWD $*\" && exec cat ;; esac\n"
+const talking = "#!/bin/sh\ncase $2 in --protocol) echo attractor-env-protocol %d %d ;; *) echo \"$PWD $*\" && exec " +
+	"cat ;; esac\n"
 
 // place is the other machine of a test: a directory with its home, its programs and its helper
 // here.

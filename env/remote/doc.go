@@ -5,9 +5,9 @@
 // a socket. An Env is an env.Environment with all optional capabilities of a Local, so tools,
 // searches and checkpoints work as on this machine; searches run over there.
 //
-// The far side is the program attractor-remote, or attractor env serve; package serve is the code of
-// both. docs/env-protocol.md describes what is said between them. When the stream breaks, what was
-// under way returns env.ErrLost and is not tried again.
+// The far side is the program attractor-remote, or attractor env serve; package serve is the code
+// of both. docs/env-protocol.md describes what is said between them. When the stream breaks, what
+// was under way returns env.ErrLost and is not tried again.
 //
 // The package does not authenticate and does not encrypt: ssh does, or whatever else carries the
 // stream. It does not copy a project to the other machine.

@@ -414,8 +414,8 @@ func (u *untold) Write(p []byte) (int, error) {
 	return 0, io.ErrClosedPipe
 }
 
-// A command whose start is not confirmed, because the stream breaks, is lost. It has run, and is not
-// run again.
+// A command whose start is not confirmed, because the stream breaks, is lost. It has run, and is
+// not run again.
 func TestO1_UnconfirmedStart(t *testing.T) {
 	dir := t.TempDir()
 	near, far := pipes(t)

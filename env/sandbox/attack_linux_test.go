@@ -485,7 +485,8 @@ func TestL12_AsNobody(t *testing.T) {
 	if err := os.Chmod(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	tests, levels, weak := "^(TestL12_Attacks|TestL6_.*|TestL12_Outlives)$/^(workspace|workspace-weak|observe|observe_of_Linux_5.13)$", 4, "-attacks.weak=3"
+	tests, levels, weak := "^(TestL12_Attacks|TestL6_.*|TestL12_Outlives)$/"+
+		"^(workspace|workspace-weak|observe|observe_of_Linux_5.13)$", 4, "-attacks.weak=3"
 	if *everywhere {
 		tests, levels, weak = "^(TestL12_Attacks|TestL6_.*|TestL12_Outlives|TestL12_AttacksOutside)$",
 			len(confinements()), "-attacks.weak=1"

@@ -199,8 +199,9 @@ func (w *world) template() string {
 		home + "/.git-credentials":     "https://me:" + w.secret + "@example.com\n",
 		home + "/.docker/config.json":  w.secret,
 		home + "/.config/gh/hosts.yml": w.secret, home + "/.gnupg/private-keys-v1.d/a.key": w.secret,
-		home + "/.bashrc":      "# of the home directory\n",
-		home + "/.gitconfig":   "[credential]\n\thelper = store\n[user]\n\tname = n\n\temail = e@example.com\n[safe]\n\tdirectory = *\n",
+		home + "/.bashrc": "# of the home directory\n",
+		home + "/.gitconfig": "[credential]\n\thelper = store\n[user]\n\tname = n\n\temail = e@example.com\n" +
+			"[safe]\n\tdirectory = *\n",
 		home + "/.kube/config": w.secret, home + "/.npmrc": w.secret, home + "/.cargo/credentials.toml": w.secret,
 		home + "/.m2/settings.xml":                    w.secret,
 		home + "/.local/share/keyrings/login.keyring": w.secret, home + "/.mozilla/firefox/cookies.sqlite": w.secret,
@@ -519,8 +520,8 @@ func (w *world) vars() []string {
 
 // protectedNames are the files and directories in a root that start programs outside.
 var protectedNames = []string{".git/hooks", ".git/config", ".git/info", ".git/modules", ".git/worktrees",
-	".git/commondir", ".git/remotes", ".git/branches", "nested/.git/hooks", "nested/.git/config", "nested/.git/info", "nested/.git/commondir",
-	"module/.git", "refs", "commondir", "nested/refs", "nested/commondir",
+	".git/commondir", ".git/remotes", ".git/branches", "nested/.git/hooks", "nested/.git/config", "nested/.git/info",
+	"nested/.git/commondir", "module/.git", "refs", "commondir", "nested/refs", "nested/commondir",
 	".attractor", ".claude", ".codex", ".agents", ".gemini", ".vscode", ".mcp.json", ".bashrc", ".profile", ".zshrc",
 	".envrc", ".gitconfig"}
 

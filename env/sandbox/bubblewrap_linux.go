@@ -294,8 +294,9 @@ func (b *bubblewrap) tooMany(variables int) error {
 		if len(b.plan.frozen) > 0 {
 			at = fmt.Sprintf(", among them %q", b.plan.frozen[len(b.plan.frozen)-1])
 		}
-		return fmt.Errorf("%d files and directories of repositories in %s are to be protected%s, which are too many for "+
-			"bubblewrap: remove repositories that you do not need there, such as those that a command has made", n, b.names(), at)
+		return fmt.Errorf("%d files and directories of repositories in %s are to be protected%s, which are too "+
+			"many for bubblewrap: remove repositories that you do not need there, such as those that a command "+
+			"has made", n, b.names(), at)
 	}
 	return fmt.Errorf("the command has %d environment variables, which are too many for bubblewrap", variables)
 }
@@ -370,10 +371,13 @@ func (b *bubblewrap) probe(dir string) error {
 // advice returns what to do about an error of bubblewrap, if that is known.
 func advice(out string) string {
 	for _, known := range []struct{ part, todo string }{
-		{"setting up uid map", "allow user namespaces: on Ubuntu, sysctl kernel.apparmor_restrict_unprivileged_userns=0 or an AppArmor profile for bwrap: "},
+		{"setting up uid map", "allow user namespaces: on Ubuntu, sysctl " +
+			"kernel.apparmor_restrict_unprivileged_userns=0 or an AppArmor profile for bwrap: "},
 		{"No permissions to create new namespace",
-			"allow user namespaces: sysctl kernel.unprivileged_userns_clone=1, and in a container the system calls for them: "},
-		{"RTM_NEWADDR", "allow user namespaces: on Ubuntu, sysctl kernel.apparmor_restrict_unprivileged_userns=0 or an AppArmor profile for bwrap: "},
+			"allow user namespaces: sysctl kernel.unprivileged_userns_clone=1, and in a container the system calls " +
+				"for them: "},
+		{"RTM_NEWADDR", "allow user namespaces: on Ubuntu, sysctl kernel.apparmor_restrict_unprivileged_userns=0 or " +
+			"an AppArmor profile for bwrap: "},
 		{"Unknown option", "install bubblewrap 0.5 or later: "},
 	} {
 		if strings.Contains(out, known.part) {

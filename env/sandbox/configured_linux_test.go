@@ -32,7 +32,8 @@ func TestL4_ConfiguredHooksAndIncludes(t *testing.T) {
 		"echo x >missing.cfg", "mkdir -p nested/not/there", "mv nested n", "echo x >template/hooks/post-checkout"} {
 		b.fails(t, script)
 	}
-	b.succeeds(t, "git status --short >/dev/null && echo x >sub/file && git -C nested log -1 2>/dev/null; git -C nested status")
+	b.succeeds(t, "git status --short >/dev/null && echo x >sub/file && git -C nested log -1 2>/dev/null; git -C "+
+		"nested status")
 	b.end(t)
 	if after := list(t, dir); after != before {
 		t.Errorf("before:\n%s\nafter:\n%s", before, after)
@@ -102,7 +103,8 @@ func TestU17_ScriptsThatGitStarts(t *testing.T) {
 	git(t, dir, "config", "alias.x", "!python3 tools/x.py")
 	git(t, dir+"/nested", "config", "core.fsmonitor", "./fsm")
 	for name, text := range map[string]string{".git/hooks/pre-commit": "#!/bin/sh\n", ".git/hooks/pre-push.sample": "",
-		"tools/clean": "#!/bin/sh\n", "tools/x.py": "", "nested/fsm": "#!/bin/sh\n", "scripts/lint.sh": "", "go.mod": "",
+		"tools/clean": "#!/bin/sh\n", "tools/x.py": "", "nested/fsm": "#!/bin/sh\n", "scripts/lint.sh": "",
+		"go.mod":     "",
 		".husky/_/h": "#!/bin/sh\n", "out.sh": ""} {
 		write(t, filepath.Join(dir, name), text)
 	}
@@ -136,7 +138,8 @@ func TestU17_ScriptsThatGitStarts(t *testing.T) {
 	}
 	b.succeeds(t, "echo x >go.mod && echo x >scripts/new && echo x >tools/new && echo x >missing.sh")
 	b.succeeds(t, "git status")
-	for at, want := range map[string][]string{dir: {"'" + filepath.Join(dir, ".git/hooks/pre-commit") + "'", "./tools/clean",
+	for at, want := range map[string][]string{dir: {"'" + filepath.Join(dir, ".git/hooks/pre-commit") + "'",
+		"./tools/clean",
 		"python3 tools/x.py"}, filepath.Join(dir, "nested"): {"./fsm",
 		"'" + filepath.Join(dir, "nested/.husky/pre-push") + "'"}} {
 		for _, command := range want {

@@ -21,7 +21,8 @@ import (
 func user(t *testing.T) []string {
 	home := t.TempDir()
 	write(t, filepath.Join(home, ".gitconfig"),
-		"[user]\n\tname = A \\\"quoted\\\" name\n\temail = a@example.com\n[credential]\n\thelper = store\n[core]\n\tpager = less\n[safe]\n\tdirectory = *\n")
+		"[user]\n\tname = A \\\"quoted\\\" name\n\temail = a@example.com\n[credential]\n\thelper = store\n[core]\n"+
+			"\tpager = less\n[safe]\n\tdirectory = *\n")
 	return []string{"HOME=" + home, "PATH=" + os.Getenv("PATH")}
 }
 
@@ -40,7 +41,8 @@ func commits(t *testing.T, b *box) {
 	if out := b.succeeds(t, "git status --porcelain"); out != "" {
 		t.Errorf("git status: %s", out)
 	}
-	out := b.succeeds(t, "echo two >>f && echo new >g && git add -A && git commit -qm second && git log --format=%an%s -1 && git show --stat --format=")
+	out := b.succeeds(t, "echo two >>f && echo new >g && git add -A && git commit -qm second && git log "+
+		"--format=%an%s -1 && git show --stat --format=")
 	if !strings.Contains(out, `A "quoted" namesecond`) || !strings.Contains(out, "2 files changed") {
 		t.Errorf("the commit: %s", out)
 	}
@@ -211,7 +213,8 @@ func TestL4_LinksInRepositories(t *testing.T) {
 		git(t, top, "add", "-A", ".")
 		git(t, top, "-c", "core.editor=true", "commit", "-q")
 	}
-	if now := read(t, filepath.Join(dir, ".git/config")) + read(t, filepath.Join(dir, nested, "config")); now != configs {
+	if now := read(t, filepath.Join(dir, ".git/config")) +
+		read(t, filepath.Join(dir, nested, "config")); now != configs {
 		t.Errorf("the configuration is now\n%s\nand was\n%s", now, configs)
 	}
 	if _, err := os.Lstat(outside); err == nil {
@@ -338,7 +341,8 @@ func TestL4_NestedRepositories(t *testing.T) {
 	write(t, filepath.Join(nested, "f"), "one\n")
 	repository(t, nested)
 	b := newBox(t, dir, sandbox.Options{Environ: user(t)}, env.LocalOptions{})
-	b.succeeds(t, "cd a/b && echo two >>f && git commit -qam second && cd ../.. && mkdir c && cd c && git init -q && git status")
+	b.succeeds(t, "cd a/b && echo two >>f && git commit -qam second && cd ../.. && mkdir c && cd c && git init -q && "+
+		"git status")
 	for _, script := range []string{"echo x >a/b/.git/hooks/pre-commit", "mv a c/a", "mv a/b a/c",
 		"echo x >>a/b/.git/config", "rm -rf a/b/.git"} {
 		b.fails(t, script)

@@ -29,7 +29,8 @@ type landlocked struct {
 // newLandlock returns the mechanism after a command has run in it.
 func newLandlock(dir string, o *Options) (_ *landlocked, err error) {
 	if len(o.AllowHosts) > 0 {
-		return nil, errors.New("this level cannot allow single hosts: allow the whole network, or use the level workspace")
+		return nil, errors.New("this level cannot allow single hosts: allow the whole network, or use the level " +
+			"workspace")
 	}
 	k := &landlocked{options: o}
 	if k.filter, err = filterOf(func(a *architecture) program { return filter(a, k.families()) }); err != nil {
@@ -179,8 +180,9 @@ func (k *landlocked) probe(dir string) error {
 func (k *landlocked) name() string { return string(k.options.Level) + " (Landlock)" }
 
 func (k *landlocked) about() string {
-	return k.name() + "; commands write only in the writable directories, $TMPDIR and $HOME, which is private; it does not protect " +
-		".git/hooks, .git/config and settings of agents, editors and shells in the writable directories, and does not hide other processes"
+	return k.name() + "; commands write only in the writable directories, $TMPDIR and $HOME, which is private; it " +
+		"does not protect .git/hooks, .git/config and settings of agents, editors and shells in the writable " +
+		"directories, and does not hide other processes"
 }
 
 func (k *landlocked) protection() env.Protection { return k.plan.protection() }

@@ -111,7 +111,8 @@ const maxIndex = 256 << 20
 // readIndex reads a file of indexes, and the settings of its repository.
 func readIndex(dir, name string) (data []byte, settings []git.Setting, err error) {
 	data, err = userfiles.Read(name, maxIndex)
-	settings, _ = git.ParseConfig(small(filepath.Join(commonDir(dir), "config"))) // git reads none that cannot be parsed
+	// git reads none that cannot be parsed
+	settings, _ = git.ParseConfig(small(filepath.Join(commonDir(dir), "config")))
 	return data, settings, err
 }
 

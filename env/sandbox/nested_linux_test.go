@@ -176,7 +176,8 @@ func TestL4_TooManyRepositories(t *testing.T) {
 	dir := t.TempDir()
 	for i := range 4000 {
 		name := filepath.Join(dir, "r"+strconv.Itoa(i))
-		if err := errors.Join(os.MkdirAll(filepath.Join(name, "objects"), 0o755), os.Mkdir(filepath.Join(name, "refs"), 0o755),
+		if err := errors.Join(os.MkdirAll(filepath.Join(name, "objects"), 0o755),
+			os.Mkdir(filepath.Join(name, "refs"), 0o755),
 			os.WriteFile(filepath.Join(name, "HEAD"), nil, 0o644)); err != nil {
 			t.Fatal(err)
 		}
@@ -186,7 +187,8 @@ func TestL4_TooManyRepositories(t *testing.T) {
 	if err == nil {
 		t.Fatal(s.Close())
 	}
-	if !strings.Contains(err.Error(), "remove repositories") || !strings.Contains(err.Error(), filepath.Join(dir, "r")) {
+	if !strings.Contains(err.Error(), "remove repositories") ||
+		!strings.Contains(err.Error(), filepath.Join(dir, "r")) {
 		t.Error(err)
 	}
 }

@@ -27,8 +27,9 @@ type observe struct {
 	covered atomic.Pointer[[]string]
 }
 
-// newObserve returns the mechanism after a thread has been restricted by it, in the same way as that
-// of a command, but with everything readable: the list of what is beside covered files is long.
+// newObserve returns the mechanism after a thread has been restricted by it, in the same way as
+// that of a command, but with everything readable: the list of what is beside covered files is
+// long.
 func newObserve(o *Options) (_ *observe, err error) {
 	b := &observe{options: o, closed: []string{"/dev"}} // rules has those devices that are needed
 	if b.abi, err = landlock.ABI(); err != nil {

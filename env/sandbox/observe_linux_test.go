@@ -184,8 +184,9 @@ func TestU14_CoveredFiles(t *testing.T) {
 	}})
 	inside := localWith(t, dir, os.Environ(), box.Launch)
 	for range 2 { // with a new ruleset, and again
-		if out, _ := ran(t, inside,
-			"cat notes ../.config/other; cat .env env.txt ../.aws/credentials ../dotfiles/key 2>/dev/null; ls -A"); out != "notesother.env\nenv.txt\nnotes" {
+		out, _ := ran(t, inside,
+			"cat notes ../.config/other; cat .env env.txt ../.aws/credentials ../dotfiles/key 2>/dev/null; ls -A")
+		if out != "notesother.env\nenv.txt\nnotes" {
 			t.Errorf("printed %q", out)
 		}
 	}

@@ -58,7 +58,8 @@ func TestL12_DeepPrivateDirectory(t *testing.T) {
 	dig(t, private, 20_000)
 	if err := errors.Join(os.WriteFile(filepath.Join(private, "locked/in/file"), nil, 0o400),
 		os.WriteFile(filepath.Join(outside, "file"), nil, 0o600), os.Symlink(outside, filepath.Join(private, "link")),
-		os.Symlink(outside, filepath.Join(private, "locked/link")), os.Chmod(filepath.Join(private, "locked/in"), 0o500),
+		os.Symlink(outside, filepath.Join(private, "locked/link")), os.Chmod(filepath.Join(private, "locked/in"),
+			0o500),
 		os.Chmod(filepath.Join(private, "locked"), 0)); err != nil {
 		t.Fatal(err)
 	}

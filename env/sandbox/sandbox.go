@@ -132,8 +132,8 @@ type mechanism interface {
 const probeTime = 20 * time.Second
 
 // New returns a sandbox for commands in dir, after it has run a command in it. An error that wraps
-// errors.ErrUnsupported says what this machine lacks, or why no sandbox can be had in dir. The caller
-// closes the Sandbox after the env.Local.
+// errors.ErrUnsupported says what this machine lacks, or why no sandbox can be had in dir. The
+// caller closes the Sandbox after the env.Local.
 func New(dir string, o Options) (*Sandbox, error) {
 	var err error
 	if o.Level != Observe {

@@ -53,7 +53,8 @@ func TestL4_AbstractSockets(t *testing.T) {
 				"abstract Unix sockets of this machine"); told != c.reached {
 				t.Errorf("the model is told %v", told)
 			}
-			b.succeeds(t, "mkdir a b && echo x >a/f && mv a/f b/g && ln b/g a/h && (sleep 60 & kill $!) && exit $(cat a/h | wc -l | sed s/1/0/)")
+			b.succeeds(t, "mkdir a b && echo x >a/f && mv a/f b/g && ln b/g a/h && (sleep 60 & kill $!) && exit "+
+				"$(cat a/h | wc -l | sed s/1/0/)")
 		})
 	}
 }

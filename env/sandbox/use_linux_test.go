@@ -21,7 +21,8 @@ func TestL4_ToolChains(t *testing.T) {
 	write(t, filepath.Join(dir, "m.go"),
 		"package m\n\nimport \"github.com/google/uuid\"\n\nfunc New() string { return uuid.NewString() }\n")
 	write(t, filepath.Join(dir, "m_test.go"),
-		"package m\n\nimport (\"net\"; \"testing\")\n\nfunc TestNew(t *testing.T) {\n\tl, err := net.Listen(\"tcp\", \"127.0.0.1:0\")\n\tif err != nil || len(New()) != 36 {\n\t\tt.Fatal(err)\n\t}\n\tl.Close()\n}\n")
+		"package m\n\nimport (\"net\"; \"testing\")\n\nfunc TestNew(t *testing.T) {\n\tl, err := net.Listen(\"tcp\", "+
+			"\"127.0.0.1:0\")\n\tif err != nil || len(New()) != 36 {\n\t\tt.Fatal(err)\n\t}\n\tl.Close()\n}\n")
 	sum, err := os.ReadFile("../../go.sum")
 	if err != nil {
 		t.Fatal(err)

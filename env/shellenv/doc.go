@@ -1,5 +1,5 @@
-// Package shellenv is an environment behind a POSIX shell: a directory on a remote system, such as a
-// container or a host, where no helper of package remote can be started. It reaches the system by
+// Package shellenv is an environment behind a POSIX shell: a directory on a remote system, such as
+// a container or a host, where no helper of package remote can be started. It reaches the system by
 // running a local command whose last argument is a shell command to run there:
 //
 //	shellenv.New(ctx, []string{"docker", "exec", "-i", "box", "sh", "-c"}, "/src")
@@ -27,6 +27,6 @@
 // Its limits: there are no terminals. A command that ends by a signal which Kill did not send has
 // the exit code of a shell, 128 plus the signal's number. Processes that leave the group, as
 // daemons do by setsid, survive Kill. Processes of a broken connection run until Kill or Close.
-// Times of files are whole seconds. Open reads the whole file into memory, at most 256 MiB. A script
-// with its variables has at most 120 KiB, because Linux limits an argument of a command.
+// Times of files are whole seconds. Open reads the whole file into memory, at most 256 MiB. A
+// script with its variables has at most 120 KiB, because Linux limits an argument of a command.
 package shellenv

@@ -83,8 +83,8 @@ func (e *Env) Start(ctx context.Context, c env.Command) (env.Process, error) {
 	words := append(slices.Clone(c.Env), e.platform.Shell, "-c", c.Script)
 	body := "mark=" + shquote.Words(string(p.mark)) + "\nset -- " + shquote.Words(words...) + "\n" + launchScript
 	if len(body) > maxBody {
-		return nil, fmt.Errorf("start command: it has %d bytes with its variables and quotes, and a shell elsewhere takes %d: "+
-			"write it to a file and run that", len(body), maxBody)
+		return nil, fmt.Errorf("start command: it has %d bytes with its variables and quotes, and a shell elsewhere "+
+			"takes %d: write it to a file and run that", len(body), maxBody)
 	}
 	near, err := e.command(cmp.Or(c.Dir, "."), body)
 	if err == nil {

@@ -27,7 +27,8 @@ before() { compare || { rm -f "$t"; exit 47; }; }
 
 // Delete implements env.Replacer. It needs flock and sha256sum.
 func (e *Env) Delete(ctx context.Context, name string, was env.Hash) error {
-	_, err := e.run(ctx, "delete", name, compareFunction+"was="+shquote.Words(string(was))+"\nlink=$f\n"+followLinks+`[ -n "$was" ] && [ -e "$f" ] || exit 47
+	_, err := e.run(ctx, "delete", name, compareFunction+"was="+shquote.Words(string(was))+"\nlink=$f\n"+followLinks+
+		`[ -n "$was" ] && [ -e "$f" ] || exit 47
 [ -f "$f" ] || exit 43
 compare || exit 47
 rm -f "$link" || exit 45`, nil)

@@ -108,7 +108,8 @@ func TestD1_RemoteEnvPassesTheSuite(t *testing.T) {
 				envtest.Options{
 					Parallel: true,
 					Lacks: map[envtest.Feature]string{
-						envtest.Signals:  "a shell says 137 of a command that was killed and of one that exits with 137",
+						envtest.Signals: "a shell says 137 of a command that was killed and of one that exits " +
+							"with 137",
 						envtest.Sessions: "Kill signals the process group",
 					}})
 		})

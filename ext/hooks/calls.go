@@ -78,7 +78,8 @@ func (h *Hooks) judge(ctx context.Context, event Event, req tool.Request) (o Opi
 // change returns the arguments that hooks want for a view.
 func (v *view) change(a *answer) (string, error) {
 	if v.back == nil {
-		return "", errors.New("a hook wants to change the arguments of this call (updatedInput), which is not possible for a call about several files or a patch")
+		return "", errors.New("a hook wants to change the arguments of this call (updatedInput), which is not " +
+			"possible for a call about several files or a patch")
 	}
 	args, err := v.back(v.Input, a.updated)
 	if err != nil {

@@ -311,7 +311,8 @@ func (p *parser) field(h *Hook, m *texts.Member) bool {
 			h.Async = true
 		}
 		if on && m.Name == "asyncRewake" {
-			p.mistake(m.Line, "asyncRewake is not supported; the hook runs as with async, and its exit code 2 wakes nobody")
+			p.mistake(m.Line, "asyncRewake is not supported; the hook runs as with async, and its exit code 2 "+
+				"wakes nobody")
 		}
 	case "timeout":
 		return p.timeout(h, m)
@@ -335,7 +336,8 @@ func (p *parser) field(h *Hook, m *texts.Member) bool {
 		p.mistake(m.Line, "once is not supported; the hook runs each time")
 	case "type", "statusMessage", "description", "name", "id":
 	default:
-		p.mistake(m.Line, "%s is not known, so it has no effect; supported are type, command, args, timeout, async, if and onFailure", texts.Shown(m.Name))
+		p.mistake(m.Line, "%s is not known, so it has no effect; supported are type, command, args, timeout, async, "+
+			"if and onFailure", texts.Shown(m.Name))
 	}
 	if !ok {
 		p.drop(h.Event, m.Line, "%s must not be %s", m.Name, m.Is())

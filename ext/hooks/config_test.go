@@ -35,21 +35,27 @@ func described(all []hooks.Hook) (lines []string) {
 // Files as public repositories have them are read as Claude Code and codex read them.
 func TestM9_Files(t *testing.T) {
 	for name, c := range map[string]struct{ file, data, want string }{
-		"a settings file with much else": {".claude/settings.json", `{"permissions": {"allow": ["Bash(npm:*)"]}, "model": "opus", "env": {"A": "b"},
+		"a settings file with much else": {".claude/settings.json",
+			`{"permissions": {"allow": ["Bash(npm:*)"]}, "model": "opus", "env": {"A": "b"},
 			"hooks": {"PostToolUse": [{"matcher": "Write|Edit|MultiEdit", "hooks": [{"type": "command", "command": "jq -r '.tool_input.file_path' | xargs npx prettier --write"}]}]},
 			"statusLine": {"type": "command", "command": "x"}}`,
 			`PostToolUse "Write|Edit|MultiEdit" jq -r '.tool_input.file_path' | xargs npx prettier --write 1m0s`},
-		"events without matchers": {"settings.json", `{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "afplay done.aiff"}]}],
+		"events without matchers": {"settings.json",
+			`{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "afplay done.aiff"}]}],
 			"UserPromptSubmit": [{"hooks": [{"type": "command", "command": "date", "timeout": 5}]}], "Notification": [{"matcher": "", "hooks": [{"type": "command", "command": "notify-send hi"}]}],
 			"SessionEnd": [{"hooks": [{"type": "command", "command": "bye"}]}]}}`,
-			"Stop \"\" afplay done.aiff 1m0s\nUserPromptSubmit \"\" date 5s\nNotification \"\" notify-send hi 1m0s\nSessionEnd \"\" bye 10s"},
-		"codex": {".codex/hooks.json", `{"hooks": {"SessionStart": [{"matcher": "startup|resume", "hooks": [{"type": "command", "command": "python3 ~/.codex/hooks/start.py",
+			"Stop \"\" afplay done.aiff 1m0s\nUserPromptSubmit \"\" date 5s\nNotification \"\" notify-send hi 1m0s\n" +
+				"SessionEnd \"\" bye 10s"},
+		"codex": {".codex/hooks.json",
+			`{"hooks": {"SessionStart": [{"matcher": "startup|resume", "hooks": [{"type": "command", "command": "python3 ~/.codex/hooks/start.py",
 			"statusMessage": "Loading", "timeout": 30}]}], "PreToolUse": [{"matcher": "^Bash$", "hooks": [{"type": "command", "command": "check"}]}]}}`,
 			"SessionStart \"startup|resume\" python3 ~/.codex/hooks/start.py 30s\nPreToolUse \"^Bash$\" check 1m0s"},
-		"all fields": {"hooks.json", `{"description": "ours", "hooks": {"PreToolUse": [{"matcher": "mcp__memory__.*", "hooks": [
+		"all fields": {"hooks.json",
+			`{"description": "ours", "hooks": {"PreToolUse": [{"matcher": "mcp__memory__.*", "hooks": [
 			{"type": "command", "command": "node", "args": ["guard.js", "a b"], "timeout": 1.5, "onFailure": "block", "if": "Bash(git push *)"},
 			{"type": "command", "command": "log", "async": true}]}]}}`,
-			"PreToolUse \"mcp__memory__.*\" node guard.js a b 1.5s block if Bash(git push *)\nPreToolUse \"mcp__memory__.*\" log 1m0s async"},
+			"PreToolUse \"mcp__memory__.*\" node guard.js a b 1.5s block if Bash(git push *)\nPreToolUse " +
+				"\"mcp__memory__.*\" log 1m0s async"},
 		"nothing":           {"settings.json", `{}`, ""},
 		"a byte order mark": {"hooks.json", "\xef\xbb\xbf{\"hooks\": {}}", ""},
 		"two groups, one event": {"hooks.json",

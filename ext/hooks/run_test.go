@@ -311,8 +311,10 @@ func TestM9_Secrets(t *testing.T) {
 	if err := m.Register("TOKEN", "a-very-secret-value"); err != nil {
 		t.Fatal(err)
 	}
-	h := newHooks(t, hook(t, hooks.PreToolUse, `cat >seen; env >>seen; echo '{"systemMessage": "it is a-very-secret-value", "hookSpecificOutput": {"hookEventName": "PreToolUse",
-		"updatedInput": {"content": '"$(sed 's/.*"content":\("[^"]*"\).*/\1/;q' seen)"', "file_path": "/other"}}}'`), func(o *hooks.Options) { o.Mask = m })
+	h := newHooks(t, hook(t, hooks.PreToolUse,
+		`cat >seen; env >>seen; echo '{"systemMessage": "it is a-very-secret-value", "hookSpecificOutput": {"hookEventName": "PreToolUse",
+		"updatedInput": {"content": '"$(sed 's/.*"content":\("[^"]*"\).*/\1/;q' seen)"', "file_path": "/other"}}}'`),
+		func(o *hooks.Options) { o.Mask = m })
 	o, err := h.BeforeRules(t.Context(),
 		request("write_file", `{"file_path": "/x", "content": "key=a-very-secret-value"}`))
 	if err != nil || o.Args != `{"content":"key=a-very-secret-value","file_path":"/other"}` {

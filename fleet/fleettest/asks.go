@@ -94,7 +94,8 @@ func firstAnswer(t *tester) {
 	t.ok(spaces[1].Asks.Answer(t.ctx, "t", "1", fleet.Answer{By: by, At: time.Now()}))
 	for _, id := range []string{"none", "", "*", ">"} {
 		t.is(spaces[0].Asks.Answer(t.ctx, "t", id, fleet.Answer{}), fs.ErrNotExist, fmt.Sprintf("Answer to ask %q", id))
-		t.is(spaces[0].Asks.Answer(t.ctx, id, "1", fleet.Answer{}), fs.ErrNotExist, fmt.Sprintf("Answer to task %q", id))
+		t.is(spaces[0].Asks.Answer(t.ctx, id, "1", fleet.Answer{}), fs.ErrNotExist,
+			fmt.Sprintf("Answer to task %q", id))
 	}
 }
 
@@ -122,8 +123,8 @@ func asksOutlive(t *tester) {
 // openAsks checks which asks are open, by their times, with ids as providers make them.
 func openAsks(t *tester) {
 	a, b := t.own(), t.own()
-	ids := []string{"call_1", "call_1|fc_2", "a.b", "a b", "*", ">", "a.>", "ü", "../x", "a/b", strings.Repeat("x", 300),
-		"X", "x", "$"}
+	ids := []string{"call_1", "call_1|fc_2", "a.b", "a b", "*", ">", "a.>", "ü", "../x", "a/b",
+		strings.Repeat("x", 300), "X", "x", "$"}
 	want := map[string][]string{"none": nil, "*": nil, ">": nil}
 	for i, id := range slices.Backward(ids) {
 		task := []string{"one", "one.two"}[i%2]

@@ -57,7 +57,8 @@ func (t *tester) grants(l agent.Ledger, session string, want int) agent.Claim {
 // settle settles a claim.
 func (t *tester) settle(l agent.Ledger, c agent.Claim, tokens int) {
 	t.Helper()
-	if err := l.Settle(t.ctx, c, agent.Spent{Usage: llm.Usage{Input: tokens}, USD: float64(tokens) * price}); err != nil {
+	if err := l.Settle(t.ctx, c,
+		agent.Spent{Usage: llm.Usage{Input: tokens}, USD: float64(tokens) * price}); err != nil {
 		t.Error(err)
 	}
 }
@@ -117,8 +118,8 @@ func ledgerOfManySessions(t *tester) {
 				t.settle(l, c, took)
 			}
 		})
-		// What is left when the last session gave up does not suffice for a call, besides what others
-		// held then.
+		// What is left when the last session gave up does not suffice for a call, besides what
+		// others held then.
 		if n := spent.Load(); n > 10_000 || n < 4_000 {
 			t.Errorf("%s: %d tokens of 10,000 were spent", scope, n)
 		}

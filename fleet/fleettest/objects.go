@@ -97,7 +97,8 @@ func objects(t *tester) {
 func objectNames(t *tester) {
 	s := t.own()
 	names := []string{"a", "A", "a.b", "a/b", "a/b/../c", "../x", "/", "*", ">", "a.*", " ", "a b ", "ü/日本", "$x", "-x",
-		`\`, `"`, "%2F", "b/2", "b", "b/1", "b/1/x", strings.Repeat("x", 512), "artifacts/t/" + strings.Repeat("ü", 200)}
+		`\`, `"`, "%2F", "b/2", "b", "b/1", "b/1/x", strings.Repeat("x", 512),
+		"artifacts/t/" + strings.Repeat("ü", 200)}
 	for _, name := range names {
 		t.put(s, name, name)
 	}
@@ -106,7 +107,8 @@ func objectNames(t *tester) {
 	}
 	slices.Sort(names)
 	for _, prefix := range []string{"", "b/", "b", "b/1", "a", "none", "*", ">"} {
-		want := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !strings.HasPrefix(name, prefix) })
+		want := slices.DeleteFunc(slices.Clone(names),
+			func(name string) bool { return !strings.HasPrefix(name, prefix) })
 		if diff := cmp.Diff(want, append([]string{}, t.names(s, prefix)...)); diff != "" {
 			t.Errorf("List of %q: %s", prefix, diff)
 		}

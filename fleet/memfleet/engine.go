@@ -154,7 +154,8 @@ func newTenant(t fleet.Tenant) *tenant {
 // space returns the space of a tenant in this engine.
 func (e *Engine) space(t *tenant) *fleet.Space {
 	table, objects := t.records.Open(e.life), objects{e, &t.objects}
-	s := &fleet.Space{Journals: journals{t.journals, e}, Objects: objects, Bus: bus{e, &t.bus}, Asks: engine.NewAsks(table)}
+	s := &fleet.Space{Journals: journals{t.journals, e}, Objects: objects, Bus: bus{e, &t.bus},
+		Asks: engine.NewAsks(table)}
 	s.Tasks = engine.NewTasks(table, t.queue.Open(e.life), t.Tenant, s.Journals, objects, s.Asks)
 	return s
 }

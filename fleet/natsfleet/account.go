@@ -24,8 +24,8 @@ const (
 	attemptTime = 2 * time.Second
 	// callTime bounds a call with its attempts.
 	callTime = 5 * attemptTime
-	// makeTime bounds the making of a stream, and what must not fail while a server is started again
-	// or replicas elect a leader.
+	// makeTime bounds the making of a stream, and what must not fail while a server is started
+	// again or replicas elect a leader.
 	makeTime = 30 * time.Second
 	// attemptPause is between two attempts.
 	attemptPause = 100 * time.Millisecond
@@ -89,7 +89,8 @@ func (a *account) stream(ctx context.Context, c jetstream.StreamConfig) (jetstre
 
 // consumer makes a durable consumer of a stream, or gives an existing one this configuration.
 // Several machines may call it at once.
-func (a *account) consumer(ctx context.Context, s jetstream.Stream, c jetstream.ConsumerConfig) (jetstream.Consumer, error) {
+func (a *account) consumer(ctx context.Context, s jetstream.Stream, c jetstream.ConsumerConfig) (jetstream.Consumer,
+	error) {
 	sum, err := configHash(c)
 	if err != nil {
 		return nil, err

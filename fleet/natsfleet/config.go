@@ -83,7 +83,8 @@ type Cluster struct {
 	Routes []string `json:"routes"` // host and port of the other servers; it may contain this one
 }
 
-// SyncInterval is the time between syncs; 0 means that each record is synced before it is acknowledged.
+// SyncInterval is the time between syncs; 0 means that each record is synced before it is
+// acknowledged.
 type SyncInterval time.Duration
 
 // UnmarshalText implements [encoding.TextUnmarshaler].

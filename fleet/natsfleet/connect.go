@@ -19,14 +19,14 @@ import (
 type OpenOptions struct {
 	// Token is the secret of the operator, or of the tenant.
 	Token string
-	// CA is the file, in PEM, of the authorities of the servers' certificates. Empty means those that
-	// this machine trusts. Cert and Key are the files of a certificate for servers that want one.
-	// With any of them the connection is always encrypted.
+	// CA is the file, in PEM, of the authorities of the servers' certificates. Empty means those
+	// that this machine trusts. Cert and Key are the files of a certificate for servers that want
+	// one. With any of them the connection is always encrypted.
 	CA, Cert, Key string
 	// Name tells the servers, in their logs, who is connected.
 	Name string
-	// OnConnection, if set, is called each time that the connection was lost, and when it is back. It
-	// is called on a goroutine of its own, one call at a time.
+	// OnConnection, if set, is called each time that the connection was lost, and when it is back.
+	// It is called on a goroutine of its own, one call at a time.
 	OnConnection func(lost bool)
 }
 
@@ -81,8 +81,8 @@ func (t target) connect(ctx context.Context, user, password string) (*nats.Conn,
 		if err == nil {
 			return nc, nil
 		}
-		// A server that is slow may ask whether the client lives before it answers the same question,
-		// which the client takes for a wrong answer.
+		// A server that is slow may ask whether the client lives before it answers the same
+		// question, which the client takes for a wrong answer.
 		explained, known := t.explain(user, err)
 		if known || try == connectTries || ctx.Err() != nil {
 			return nil, explained
@@ -102,12 +102,15 @@ func (t target) explain(user string, err error) (explained error, known bool) {
 	case errors.Is(err, nats.ErrAuthorization) && user == operatorUser:
 		return fmt.Errorf("%s refuses the token; this needs the operator's, not a tenant's: %w", where, err), true
 	case errors.Is(err, nats.ErrAuthorization):
-		return fmt.Errorf("%s refuses the token, or does not know the tenant; this needs the tenant's token, not the operator's: %w", where, err), true
+		return fmt.Errorf("%s refuses the token, or does not know the tenant; this needs the tenant's token, not the "+
+			"operator's: %w", where, err), true
 	case errors.Is(err, nats.ErrSecureConnWanted), errors.Is(err, nats.ErrSecureConnRequired):
-		return fmt.Errorf("%s and this side do not agree on TLS; use tls:// only with a server that has a certificate: %w", where, err), true
+		return fmt.Errorf("%s and this side do not agree on TLS; use tls:// only with a server that has a "+
+			"certificate: %w", where, err), true
 	case errors.As(err, &untrusted):
 		return fmt.Errorf("the certificate of %s is not trusted here; name its authority: %w", where, err), true
-	case errors.Is(err, nats.ErrNoServers), errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, context.DeadlineExceeded):
+	case errors.Is(err, nats.ErrNoServers), errors.Is(err, syscall.ECONNREFUSED),
+		errors.Is(err, context.DeadlineExceeded):
 		return fmt.Errorf("no server answers at %s; is it running, and is the address right? %w", where, err), true
 	}
 	return fmt.Errorf("cannot connect to %s: %w", where, err), false

@@ -21,8 +21,8 @@ import (
 )
 
 const (
-	// maxPiece bounds a piece, and maxInline contents without pieces. The server returns a message in
-	// base64, in one of at most 1 MB.
+	// maxPiece bounds a piece, and maxInline contents without pieces. The server returns a message
+	// in base64, in one of at most 1 MB.
 	maxPiece  = 512 << 10
 	maxInline = 64 << 10
 	// maxContents bounds contents: the numbers of their pieces fit into one message.
@@ -87,8 +87,8 @@ func (c *contents) putPieces(ctx context.Context, h *contentHead, data io.Reader
 	}
 }
 
-// drop removes the pieces of contents. Pieces that it cannot remove are removed with the task or the
-// log.
+// drop removes the pieces of contents. Pieces that it cannot remove are removed with the task or
+// the log.
 func (c *contents) drop(ctx context.Context, h contentHead) {
 	if len(h.Pieces) == 0 {
 		return
@@ -146,7 +146,8 @@ func (r *contentReader) Read(p []byte) (int, error) {
 			r.err = r.end()
 			break
 		}
-		m, err := retry(r.ctx, r.contents.account, makeTime, func(ctx context.Context) (*jetstream.RawStreamMsg, error) {
+		m, err := retry(r.ctx, r.contents.account, makeTime, func(ctx context.Context) (*jetstream.RawStreamMsg,
+			error) {
 			return r.contents.stream.GetMsg(ctx, r.head.Pieces[r.next])
 		})
 		switch {

@@ -1,6 +1,6 @@
-// Package natsfleet keeps a fleet on NATS JetStream: on a server in this process ([OpenEmbedded]), on
-// one that this package runs ([StartServer]), or on a cluster of them. Workers connect with [Open], the
-// clients of one tenant with [OpenTenant].
+// Package natsfleet keeps a fleet on NATS JetStream: on a server in this process ([OpenEmbedded]),
+// on one that this package runs ([StartServer]), or on a cluster of them. Workers connect with
+// [Open], the clients of one tenant with [OpenTenant].
 //
 // Each tenant has an account of its own on the servers. Its clients reach it through a gateway
 // only, which every server runs. README.md beside this file describes the configuration, the

@@ -202,7 +202,8 @@ func readRegistry(ctx context.Context, operator *account) (r registry, err error
 		return operator.js.Stream(ctx, registryStream)
 	})
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
-		return r, errors.New("this is a NATS server, but no fleet was set up there: start it with natsfleet.StartServer, or attractor-fleet serve")
+		return r, errors.New("this is a NATS server, but no fleet was set up there: start it with " +
+			"natsfleet.StartServer, or attractor-fleet serve")
 	}
 	var e engine.Record
 	if err == nil {
@@ -223,7 +224,10 @@ func writeRegistry(ctx context.Context, operator *account, r registry) error {
 	if err != nil {
 		return err
 	}
-	return engine.Update(ctx, records, registryKey, func(engine.Record) (any, time.Duration, error) { return r, 0, nil })
+	return engine.Update(ctx, records, registryKey, func(engine.Record) (any, time.Duration, error) {
+		return r, 0,
+			nil
+	})
 }
 
 // space is the space of a tenant, with the account that has it.

@@ -193,7 +193,8 @@ func TestP9_HostileInboxes(t *testing.T) {
 	}
 	waitIdle(t, s.gateways["a"])
 	same := func() bool { return state() == before }
-	// A consumer that the server was too busy to remove ends a minute later, that is after one wait.
+	// A consumer that the server was too busy to remove ends a minute later, that is after one
+	// wait.
 	if !await.Holds(same) {
 		await.For(t, "the streams as they were", same)
 	}
@@ -324,7 +325,8 @@ func TestP9_OtherCredentials(t *testing.T) {
 		}
 	}
 	for _, tenant := range []string{"b", "c", ""} {
-		if _, _, err := OpenTenant(t.Context(), s.URL(), tenant, OpenOptions{Token: token}); !errors.Is(err, nats.ErrAuthorization) {
+		if _, _, err := OpenTenant(t.Context(), s.URL(), tenant, OpenOptions{Token: token}); !errors.Is(err,
+			nats.ErrAuthorization) {
 			t.Errorf("%q: %v", tenant, err)
 		}
 	}

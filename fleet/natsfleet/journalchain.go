@@ -133,8 +133,8 @@ func found(m *storedMessage, err error) (*storedMessage, error) {
 	return m, err
 }
 
-// get returns the message with a sequence or, given a subject, the first one of it from there on. It
-// returns nil if there is none.
+// get returns the message with a sequence or, given a subject, the first one of it from there on.
+// It returns nil if there is none.
 func (c chain) get(ctx context.Context, seq uint64, o ...jetstream.GetMsgOpt) (*storedMessage, error) {
 	m, err := retry(ctx, c.account, makeTime, func(ctx context.Context) (*storedMessage, error) {
 		return found(c.stream.GetMsg(ctx, seq, o...))

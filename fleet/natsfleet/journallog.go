@@ -40,7 +40,8 @@ type journalEnd struct {
 func endOf(m *storedMessage) (journalEnd, error) {
 	first, count := number(m, headerFirst), number(m, headerCount)
 	if first < 1 || count < 0 {
-		return journalEnd{}, fmt.Errorf("%w: message %d, %s, is none of a log", journal.ErrCorrupt, m.Sequence, m.Subject)
+		return journalEnd{}, fmt.Errorf("%w: message %d, %s, is none of a log", journal.ErrCorrupt, m.Sequence,
+			m.Subject)
 	}
 	return journalEnd{seq: m.Sequence, next: first + count, size: number(m, headerSize)}, nil
 }

@@ -140,8 +140,8 @@ func (o *objects) List(ctx context.Context, prefix string) iter.Seq2[fleet.Artif
 	}
 }
 
-// RemoveTask removes the objects of a task: those named KIND/TASK/..., with any KIND. Pieces go, too,
-// that belong to no head, such as those of a Put whose process died.
+// RemoveTask removes the objects of a task: those named KIND/TASK/..., with any KIND. Pieces go,
+// too, that belong to no head, such as those of a Put whose process died.
 func (o *objects) RemoveTask(ctx context.Context, task string) error {
 	of := "*." + pathTokens([]string{task})
 	if err := o.records.Remove(ctx, headPrefix+of+".>"); err != nil {

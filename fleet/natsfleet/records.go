@@ -216,7 +216,10 @@ func (r *records) read(ctx context.Context, from uint64, subjects []string, yiel
 			}
 		}
 		if rest > 0 { // what was missing may have been removed
-			now, err := retry(ctx, r.account, callTime, func(ctx context.Context) (*jetstream.ConsumerInfo, error) { return c.Info(ctx) })
+			now, err := retry(ctx, r.account, callTime, func(ctx context.Context) (*jetstream.ConsumerInfo,
+				error) {
+				return c.Info(ctx)
+			})
 			if err != nil {
 				return errors.Join(nats.ErrTimeout, err) // a server that was started again has no such consumer
 			}

@@ -37,9 +37,9 @@ type Server struct {
 	gateways map[string]*gateway
 }
 
-// OpenEmbedded starts a server in this process, which listens to nobody else and keeps the fleet in a
-// directory, and returns the engine on it. It has one tenant, [fleet.DefaultTenant], with a budget.
-// Close ends both.
+// OpenEmbedded starts a server in this process, which listens to nobody else and keeps the fleet in
+// a directory, and returns the engine on it. It has one tenant, [fleet.DefaultTenant], with a
+// budget. Close ends both.
 func OpenEmbedded(ctx context.Context, dir string, budget fleet.Budget) (fleet.Engine, error) {
 	s, err := StartServer(ctx, Config{Store: dir, Operator: Token(rand.Text()),
 		Tenants: []Tenant{{Tenant: fleet.Tenant{Name: fleet.DefaultTenant, Budget: budget}}}})
@@ -54,8 +54,8 @@ func OpenEmbedded(ctx context.Context, dir string, budget fleet.Budget) (fleet.E
 	return e, nil
 }
 
-// StartServer starts a server and returns when it can be used. A member of a cluster waits for most of
-// the others, until ctx ends. The server runs until Close.
+// StartServer starts a server and returns when it can be used. A member of a cluster waits for most
+// of the others, until ctx ends. The server runs until Close.
 func StartServer(ctx context.Context, c Config) (*Server, error) {
 	if err := c.Check(); err != nil {
 		return nil, err
@@ -261,7 +261,8 @@ func (c *Config) options(operator string) (*server.Options, error) {
 	return o, nil
 }
 
-// options returns the files as a NATS configuration has them. Verify refuses who has no certificate.
+// options returns the files as a NATS configuration has them. Verify refuses who has no
+// certificate.
 func (t *TLS) options(verify bool) map[string]any {
 	return map[string]any{"cert_file": t.Cert, "key_file": t.Key, "ca_file": t.CA, "verify": verify,
 		"timeout": connectTime.Seconds()}
@@ -279,8 +280,8 @@ func (c *Config) clusterOptions(operator string) map[string]any {
 	}
 	o := map[string]any{"name": c.Cluster.Name, "listen": c.Cluster.Listen, "routes": routes,
 		"authorization": map[string]any{"user": user, "password": password},
-		// With a pool of connections between two servers, a request may arrive before the interest in
-		// its answer, which is lost then.
+		// With a pool of connections between two servers, a request may arrive before the interest
+		// in its answer, which is lost then.
 		"pool_size": -1}
 	if c.TLS != nil {
 		o["tls"] = c.TLS.options(true)

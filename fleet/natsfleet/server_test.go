@@ -76,8 +76,8 @@ func serveReplicas(t *testing.T, configs []Config) []*Server {
 	if g.Wait(); t.Failed() {
 		t.FailNow()
 	}
-	// A group elects no leader by the vote of a server whose log is empty: it might have lost what it
-	// had acknowledged. All servers have to be up then.
+	// A group elects no leader by the vote of a server whose log is empty: it might have lost what
+	// it had acknowledged. All servers have to be up then.
 	await.For(t, "something in the log of each group on each server", func() bool {
 		groups := map[int]bool{} // the numbers of the groups
 		for _, s := range servers {

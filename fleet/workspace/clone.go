@@ -134,7 +134,8 @@ func (f *fetcher) fetchCommit(ctx context.Context, commit string) error {
 		return err
 	}
 	if err := f.git.run(ctx, nil, nil, "update-ref", baseRef, commit); err != nil {
-		return permanentf("the commit %s does not exist in %s, or no branch has it any more", commit, repourl.Shown(f.url))
+		return permanentf("the commit %s does not exist in %s, or no branch has it any more", commit,
+			repourl.Shown(f.url))
 	}
 	return nil
 }
@@ -247,7 +248,8 @@ func explain(err error, u repourl.URL, ref string) error {
 	case says("returned error: 301", "returned error: 302", "returned error: 307", "returned error: 308"):
 		return permanentf("%s has moved: name its new URL", name)
 	case says("host key verification failed"):
-		return permanentf("the ssh host key of %s is not known to the worker: add it to the known_hosts of the credential or of the worker's user", name)
+		return permanentf("the ssh host key of %s is not known to the worker: add it to the known_hosts of the "+
+			"credential or of the worker's user", name)
 	case says("could not read username", "terminal prompts disabled", "authentication failed", "permission denied (",
 		"returned error: 401", "returned error: 403", "could not read password"):
 		return permanentf("%s does not let us in: it needs another credential, or does not exist: %s", name,

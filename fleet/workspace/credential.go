@@ -64,7 +64,8 @@ func (w *workspaces) access(t fleet.Task, u repourl.URL) (access, error) {
 	if name := t.Repo.Credential; name != "" {
 		known, ok := w.o.Credentials[name]
 		if !ok || !known.isFor(cmp.Or(t.Tenant, fleet.DefaultTenant)) {
-			return access{}, permanentf("the credential %q of repo.credential is not known to this worker", repourl.Shown(name))
+			return access{}, permanentf("the credential %q of repo.credential is not known to this worker",
+				repourl.Shown(name))
 		}
 		if !known.covers(u) {
 			return access{}, permanentf("the credential %q is not for %s", repourl.Shown(name), repourl.Shown(u.Text))

@@ -53,11 +53,14 @@ func (e *Environment) check(name string) error {
 	here := len(e.Command) == 0
 	switch {
 	case e.Keep && e.Dir == "":
-		return fmt.Errorf("workspace: the environment %q keeps the files of a directory, and names none: give it a dir", name)
+		return fmt.Errorf("workspace: the environment %q keeps the files of a directory, and names none: give "+
+			"it a dir", name)
 	case here && (len(e.Create) > 0 || len(e.Destroy) > 0 || e.Dir != ""):
-		return fmt.Errorf("workspace: the environment %q has no command, so it is this machine, and needs no create, destroy or dir", name)
+		return fmt.Errorf("workspace: the environment %q has no command, so it is this machine, and needs no create, "+
+			"destroy or dir", name)
 	case !here && (e.Sandbox != "" || e.Network || len(e.AllowHosts) > 0):
-		return fmt.Errorf("workspace: the environment %q: a sandbox confines commands of this machine, not those behind a command", name)
+		return fmt.Errorf("workspace: the environment %q: a sandbox confines commands of this machine, not those "+
+			"behind a command", name)
 	}
 	if _, err := sandbox.ParseLevel(string(e.Sandbox)); err != nil {
 		return fmt.Errorf("workspace: the environment %q: %w", name, err)

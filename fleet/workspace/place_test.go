@@ -74,7 +74,8 @@ func TestP5_BehindACommand(t *testing.T) {
 	}
 	notes, err := os.ReadFile(filepath.Join(there, "notes"))
 	must(t, err)
-	if want := "destroy default t1\ncreate default t1\ndestroy default t1\ndestroy default t1\ncreate default t1\n"; string(notes) != want {
+	want = "destroy default t1\ncreate default t1\ndestroy default t1\ndestroy default t1\ncreate default t1\n"
+	if string(notes) != want {
 		t.Errorf("the environment saw %s", notes)
 	}
 }
@@ -157,8 +158,8 @@ func TestP9_DirectoriesInPlace(t *testing.T) {
 	must(t, first.Close()) // a second time does nothing
 }
 
-// A task of an image begins with the files of its directory, and the next owner has them as the last
-// one left them.
+// A task of an image begins with the files of its directory, and the next owner has them as the
+// last one left them.
 func TestP5_KeptDirectory(t *testing.T) {
 	t.Parallel()
 	image := func() (dir string, w fleet.Workspaces) {

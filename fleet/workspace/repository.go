@@ -42,12 +42,14 @@ func readRefs(ctx context.Context, e env.Environment) (*refs, error) {
 		return nil, nil
 	}
 	r := &refs{V: 1, Refs: map[string]string{}}
-	out, err := scriptOutput(ctx, e, fmt.Sprintf(`[ -d .git ] && GIT_DIR=.git && export GIT_DIR && %s >/dev/null || exit %d
+	out, err := scriptOutput(ctx, e,
+		fmt.Sprintf(`[ -d .git ] && GIT_DIR=.git && export GIT_DIR && %s >/dev/null || exit %d
 printf 'head '; %s || %s || echo
 %s
 if [ -f .git/shallow ]; then sed 's/^/shallow /' .git/shallow; fi`, gitScript("rev-parse", "--git-dir"), noRepository,
-		gitScript("symbolic-ref", "-q", "HEAD"), gitScript("rev-parse", "-q", "--verify", "HEAD"),
-		gitScript("for-each-ref", "--format=ref %(objectname) %(refname)", "refs/heads", "refs/tags", "refs/stash")))
+			gitScript("symbolic-ref", "-q", "HEAD"), gitScript("rev-parse", "-q", "--verify", "HEAD"),
+			gitScript("for-each-ref", "--format=ref %(objectname) %(refname)", "refs/heads", "refs/tags",
+				"refs/stash")))
 	if failed, ok := errors.AsType[*scriptError](err); ok {
 		if failed.code == noRepository {
 			return nil, nil

@@ -39,8 +39,8 @@ func serveSSH(t testing.TB) (port int, key, knownHosts string) {
 	must(t, l.Close())
 	config := filepath.Join(dir, "config")
 	must(t, os.WriteFile(config,
-		fmt.Appendf(nil, "Port %d\nListenAddress 127.0.0.1\nHostKey %s\nAuthorizedKeysFile %s.pub\nStrictModes no\nUsePAM no\n"+
-			"PasswordAuthentication no\nPidFile none\n", port, hostKey, key), 0o600))
+		fmt.Appendf(nil, "Port %d\nListenAddress 127.0.0.1\nHostKey %s\nAuthorizedKeysFile %s.pub\nStrictModes no\n"+
+			"UsePAM no\nPasswordAuthentication no\nPidFile none\n", port, hostKey, key), 0o600))
 	must(t, os.MkdirAll("/run/sshd", 0o755))
 	cmd := exec.Command(sshd, "-D", "-e", "-f", config)
 	must(t, cmd.Start())

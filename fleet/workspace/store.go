@@ -120,7 +120,8 @@ func (s *store) pack() string {
 func (s *store) file(hash env.Hash) string { return filepath.Join(s.spool, string(hash)) }
 
 func (s *store) full() error {
-	return fmt.Errorf("workspace: %w: the checkpoints of a task may have %d bytes; add files that need not survive to .gitignore", checkpoint.ErrFull, s.max)
+	return fmt.Errorf("workspace: %w: the checkpoints of a task may have %d bytes; add files that need not survive "+
+		"to .gitignore", checkpoint.ErrFull, s.max)
 }
 
 // Open implements [checkpoint.Store].

@@ -214,10 +214,12 @@ func (w *workspaces) place(ctx context.Context, t fleet.Task, e Environment, dir
 // openInPlace opens a directory that a task names. Tasks of one directory wait for each other.
 func (w *workspaces) openInPlace(ctx context.Context, t fleet.Task, e Environment) (fleet.Workspace, error) {
 	if !w.o.AllowDir {
-		return nil, permanentf("this worker allows no dir: give a repo, or start it with --allow-dir if it has a single tenant")
+		return nil, permanentf("this worker allows no dir: give a repo, or start it with --allow-dir if it has a " +
+			"single tenant")
 	}
 	if len(e.Command) > 0 {
-		return nil, permanentf("a dir is on the worker's machine, and the environment %q is not", repourl.Shown(t.Environment))
+		return nil, permanentf("a dir is on the worker's machine, and the environment %q is not",
+			repourl.Shown(t.Environment))
 	}
 	if !filepath.IsAbs(t.Dir) {
 		return nil, permanentf("dir %q is not an absolute path", repourl.Shown(t.Dir))

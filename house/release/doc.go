@@ -4,9 +4,9 @@
 //	go -C house run ./release v0.1.0
 //
 // It works in a clone in a temporary directory. The library's tag v0.1.0 is on the commit that is
-// checked out. There, the modules in cloud, fleet and otel have a replace directive for development, with
-// which go install refuses a module. The commit after it, which is on no branch, requires v0.1.0
-// instead, and has the tags cloud/v0.1.0, fleet/v0.1.0 and otel/v0.1.0.
+// checked out. There, the modules in cloud, fleet and otel have a replace directive for
+// development, with which go install refuses a module. The commit after it, which is on no branch,
+// requires v0.1.0 instead, and has the tags cloud/v0.1.0, fleet/v0.1.0 and otel/v0.1.0.
 //
 // Then release installs the programs by these tags into an empty module cache, compares the
 // versions that they print, runs the demo, and builds a new module that uses the library. Git

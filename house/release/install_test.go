@@ -50,7 +50,8 @@ func TestQ5_InstallScript(t *testing.T) {
 			write(t, filepath.Join(dir, "checksums.txt"), "x\n")
 		}, want: "names no archive for linux/"},
 		"another archive": {spoil: func(t *testing.T, dir string) {
-			write(t, filepath.Join(dir, archive), string(tarOf(t, "attractor", stub, "attractor-env", stub, "attractor-remote", stub)))
+			write(t, filepath.Join(dir, archive), string(tarOf(t, "attractor", stub, "attractor-env", stub,
+				"attractor-remote", stub)))
 		}, want: "nothing was installed; the download is broken or not the release's"},
 		"a relative prefix": {spoil: none, vars: []string{"ATTRACTOR_PREFIX=here"}, want: "has to be an absolute path"},
 		"a place that is taken": {spoil: none, before: func(t *testing.T, home string) {
@@ -97,7 +98,8 @@ func TestQ5_InstallScript(t *testing.T) {
 			if err != nil || !strings.Contains(out, "attractor v0.987.0 stub is installed in "+home+"/.local/bin") {
 				t.Errorf("%v\n%s", err, out)
 			}
-			want := "bin/attractor bin/attractor-env bin/attractor-remote share/bash-completion/completions/attractor share/fish/vendor_completions.d/attractor.fish " +
+			want := "bin/attractor bin/attractor-env bin/attractor-remote " +
+				"share/bash-completion/completions/attractor share/fish/vendor_completions.d/attractor.fish " +
 				"share/man/man1/attractor-run.1 share/man/man1/attractor.1 share/zsh/site-functions/_attractor"
 			if got := strings.Join(filesBelow(t, filepath.Join(home, ".local")), " "); got != want {
 				t.Errorf("installed %s\nnot %s", got, want)

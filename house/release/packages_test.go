@@ -168,7 +168,8 @@ func TestQ5_Formula(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, a := range list {
-		want := fmt.Sprintf("      url \"https://github.com/attractor-go/attractor/releases/download/v0.987.0/%s\"\n      sha256 \"%s\"\n", a.file, a.sum)
+		want := fmt.Sprintf("      url \"https://github.com/attractor-go/attractor/releases/download/v0.987.0/%s\"\n "+
+			"     sha256 \"%s\"\n", a.file, a.sum)
 		if has := strings.Contains(text, want); has == a.windows {
 			t.Errorf("%s is in the formula: %v\n%s", a.file, has, text)
 		}

@@ -40,7 +40,8 @@ func (r *release) tags() (first string, others []string) {
 // it cannot.
 func (r *release) check(ctx context.Context) error {
 	if !regexp.MustCompile(`^v[01]\.(0|[1-9]\d*)\.(0|[1-9]\d*)(-[0-9A-Za-z.-]+)?$`).MatchString(r.version) {
-		return fmt.Errorf("%q is no version that these modules can have: it needs the form v0.1.0 (from v2 on, module paths end with /v2)", r.version)
+		return fmt.Errorf("%q is no version that these modules can have: it needs the form v0.1.0 (from v2 on, "+
+			"module paths end with /v2)", r.version)
 	}
 	changed, err := r.git(ctx, r.checkout, "status", "--porcelain")
 	if err != nil {

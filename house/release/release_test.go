@@ -36,7 +36,8 @@ func TestQ5_Release(t *testing.T) {
 	}
 	t.Logf("%s", &out)
 	for _, want := range []string{"go install " + library + "/cmd/attractor-env@" + version + ": ",
-		"push --atomic https://" + library + " " + version + " cloud/" + version + " fleet/" + version + " otel/" + version + "\n"} {
+		"push --atomic https://" + library + " " + version + " cloud/" + version + " fleet/" + version + " otel/" +
+			version + "\n"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("the output lacks %q:\n%s", want, &out)
 		}

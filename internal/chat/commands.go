@@ -30,21 +30,23 @@ func commands() []command {
 		{"model", "[[PROVIDER/]MODEL]", "list the models, or change to another one", true, (*program).chooseModel},
 		{"effort", "[LEVEL]", "list the levels of reasoning effort, or change to another one", true,
 			(*program).chooseEffort},
-		{"mode", "[MODE]", "show the mode, or change to ask, accept-edits, plan or full; Shift-Tab goes through the first three", true, (*program).chooseMode},
+		{"mode", "[MODE]", "show the mode, or change to ask, accept-edits, plan or full; Shift-Tab goes through the " +
+			"first three", true, (*program).chooseMode},
 		{"compact", "", "replace the beginning of the conversation by a summary", true, (*program).compact},
 		{"init", "[WHAT TO HEED]", "have the model write AGENTS.md, or improve it", false, (*program).guide},
 		{"diff", "", "show what the session has changed in files", true, (*program).diff},
 		{"undo", "[TURN]", "take back changes of files: those of the last message, or after a turn", false,
 			(*program).undo},
 		{"redo", "", "take the last /undo back", false, (*program).redo},
-		{"status", "", "show the session, its directory, model, mode, sandbox, cost and servers", true, (*program).showStatus},
+		{"status", "", "show the session, its directory, model, mode, sandbox, cost and servers", true,
+			(*program).showStatus},
 		{"context", "", "show what fills the model's window, by part", true, (*program).showContext},
 		{"permissions", "", "show what is allowed, asked about and denied now, and by whom", true,
 			(*program).showPermissions},
 		{"export", "[FILE]", "write the session to a file, as Markdown, or as a page if it ends in .html", true,
 			(*program).export},
-		{"output", "[N]", "show the whole output or thought N, or the newest that was not shown yet; so does Ctrl-O", true,
-			(*program).output},
+		{"output", "[N]", "show the whole output or thought N, or the newest that was not shown yet; so does Ctrl-O",
+			true, (*program).output},
 		{"cost", "", "show what models and parts of the prompt cost", true, (*program).cost},
 		{"resume", "[ID]", "list the sessions of this directory, or go on with another one", false, (*program).resume},
 		{"fork", "[[ID]@TURN]", "go on in a copy of this session or of another one, as it was after a turn", false,
@@ -105,7 +107,8 @@ func (p *program) help(string) {
 	for _, keys := range []string{
 		"Enter sends; while the agent works, it gets the message before its next step",
 		"Alt-Enter, Ctrl-J, or a backslash and Enter begin another line; a long paste is shown folded and sent whole",
-		"Tab completes /commands and @files; the arrow keys go through what was typed before, Ctrl-R searches it for what is in the input",
+		"Tab completes /commands and @files; the arrow keys go through what was typed before, Ctrl-R searches it for " +
+			"what is in the input",
 		"!COMMAND runs a command here, without a question; the agent sees it and its output with your next message",
 		"Ctrl-O shows the whole of the newest output or thought that is shown in part, and once more the one before it",
 		"Ctrl-C interrupts, and twice ends the conversation; Ctrl-Z stops it, fg goes on",
@@ -389,7 +392,8 @@ func (p *program) fork(arguments string) {
 // mcp implements /mcp.
 func (p *program) mcp(string) {
 	if p.current.setup.Servers == nil {
-		p.say(p.Style.Prose("no MCP servers are in use; in a shell, attractor mcp list says why others are not, and attractor mcp --help how to add some"))
+		p.say(p.Style.Prose("no MCP servers are in use; in a shell, attractor mcp list says why others are not, and " +
+			"attractor mcp --help how to add some"))
 		return
 	}
 	var b strings.Builder
@@ -411,8 +415,8 @@ func (p *program) skills(string) {
 	}
 	var b strings.Builder
 	for _, c := range p.current.names {
-		b.WriteString(p.Style.Entry("/"+render.OneLine(c.Name)+" "+render.Shorten(c.Hint, 20), render.Shorten(c.Description,
-			100)))
+		b.WriteString(p.Style.Entry("/"+render.OneLine(c.Name)+" "+render.Shorten(c.Hint, 20),
+			render.Shorten(c.Description, 100)))
 	}
 	p.say(b.String())
 }

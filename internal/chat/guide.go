@@ -18,7 +18,8 @@ Put into it, as far as the project shows it:
 
 Write only what you have seen, and try the commands where that is harmless. Keep it short, at most about 100 lines: no list of all files, no general advice, nothing that one look at the code tells. If there is an AGENTS.md, keep what is still true and improve the rest. Change no other file. At the end, say in a few sentences what you were not sure of.`
 
-// guide implements /init: it asks the model for an AGENTS.md. What follows the command goes with it.
+// guide implements /init: it asks the model for an AGENTS.md. What follows the command goes with
+// it.
 func (p *program) guide(arguments string) {
 	c := p.current
 	text := strings.TrimSpace("/init "+arguments) + "\n\n" + guideTask

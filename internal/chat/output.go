@@ -29,8 +29,8 @@ func (p *program) openNext() {
 	}
 }
 
-// openOutput shows the whole of output or thought n, or for 0 of the newest that was not shown whole
-// yet. It returns false if there is none.
+// openOutput shows the whole of output or thought n, or for 0 of the newest that was not shown
+// whole yet. It returns false if there is none.
 func (p *program) openOutput(n int) bool {
 	if p.current == nil {
 		return false

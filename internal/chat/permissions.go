@@ -43,7 +43,8 @@ func (p *program) showPermissions(string) {
 	if len(list) == 0 {
 		b.WriteString(p.Style.Prose("there are no rules: reading in the session's directories is allowed\n"))
 	}
-	b.WriteString(p.Style.Faint(p.Style.Prose("/mode changes the mode; attractor rules --help, in a shell, says where rules are kept")))
+	b.WriteString(p.Style.Faint(p.Style.Prose("/mode changes the mode; attractor rules --help, in a shell, says " +
+		"where rules are kept")))
 	p.say(b.String())
 }
 
@@ -51,7 +52,8 @@ func (p *program) showPermissions(string) {
 func modeMeans(m permit.Mode) string {
 	switch m {
 	case permit.ModeAcceptEdits:
-		return "file tools change ordinary files in the session's directories without a question; what else does more than read is asked about"
+		return "file tools change ordinary files in the session's directories without a question; what else does " +
+			"more than read is asked about"
 	case permit.ModePlan:
 		return "what does more than read does not run until you have approved of a plan"
 	case permit.ModeFull:

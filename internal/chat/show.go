@@ -44,8 +44,8 @@ func (p *program) event(of *conversation, ev agent.Event) {
 	p.add(text)
 }
 
-// isTyped reports whether an event says that the model was told of a command that the person has run
-// in this conversation, so that its output is on the screen already.
+// isTyped reports whether an event says that the model was told of a command that the person has
+// run in this conversation, so that its output is on the screen already.
 func (c *conversation) isTyped(ev agent.Event) bool {
 	switch e := ev.(type) {
 	case *agent.NoteWritten:

@@ -75,7 +75,8 @@ func (f *sessionFlags) serveACP(ctx context.Context, t terminal, dir string, giv
 	}
 	config, log, err := f.open(ctx, t, given, func(c *attractor.Config) error {
 		if c.Dir = dir; dir != "" && len(c.EnvCommand) == 0 {
-			return fail(exitUsage, "--dir needs --env-command: without one, the editor chooses the directory of each session")
+			return fail(exitUsage, "--dir needs --env-command: without one, the editor chooses the directory of "+
+				"each session")
 		}
 		return nil
 	})
@@ -84,7 +85,8 @@ func (f *sessionFlags) serveACP(ctx context.Context, t terminal, dir string, giv
 	}
 	defer closeDebug(log, t)
 	if in, _ := bothTerminals(t); in != nil {
-		fmt.Fprintln(t.err, "attractor: acp waits for the messages of an editor, which has to start it (attractor acp --help); Ctrl-D ends it")
+		fmt.Fprintln(t.err, "attractor: acp waits for the messages of an editor, which has to start it (attractor "+
+			"acp --help); Ctrl-D ends it")
 	}
 	signal.Ignore(syscall.SIGPIPE) // an editor that is gone is an error of the write
 	ctx, stopper := newStopper(ctx, t.err)

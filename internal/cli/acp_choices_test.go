@@ -251,8 +251,8 @@ func TestN1_Questions(t *testing.T) {
 	}
 }
 
-// An editor is not told the tokens of an answer with searches as those of the conversation: they are
-// a sum of several rounds.
+// An editor is not told the tokens of an answer with searches as those of the conversation: they
+// are a sum of several rounds.
 func TestV7_SearchesFillNoWindow(t *testing.T) {
 	t.Parallel()
 	url, _ := serve(t, nil, fakellm.Turn{Searches: []llm.WebSearch{{Query: "go news"}}, Text: "It has.",

@@ -114,7 +114,8 @@ func TestN1_TakenOver(t *testing.T) {
 	e.call("session/prompt", promptOf(session, "go"))
 	giveBack := h.takeOver()
 	for range 2 {
-		if said := e.refused(-32603, "session/prompt", promptOf(session, "on")); !strings.Contains(said, "another process") {
+		if said := e.refused(-32603, "session/prompt", promptOf(session, "on")); !strings.Contains(said,
+			"another process") {
 			t.Errorf("the editor is told %q", said)
 		}
 	}

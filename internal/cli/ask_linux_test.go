@@ -182,7 +182,8 @@ func TestL3_AllowedAndKept(t *testing.T) {
 			t.Errorf("%s: the question does not show the pattern:\n%s", c.name, screen)
 		}
 		kept := filepath.Join(h.home, ".local", "state", "attractor", "rules.json")
-		if told := strings.Contains(strings.ReplaceAll(screen, "\n    ┊ ", ""), "Kept in "+kept); told != (c.answer == "p\n") {
+		if told := strings.Contains(strings.ReplaceAll(screen, "\n    ┊ ", ""),
+			"Kept in "+kept); told != (c.answer == "p\n") {
 			t.Errorf("%s: told %v:\n%s", c.name, told, screen)
 		}
 		if info, err := os.Stat(kept); (err == nil) != (c.answer == "p\n" || c.questions == 0) || err == nil &&

@@ -143,8 +143,8 @@ func TestN3_Steering(t *testing.T) {
 	s.expect("More.")
 }
 
-// A conversation goes on after a call of the model has failed for good: a person mends what is wrong,
-// and writes again.
+// A conversation goes on after a call of the model has failed for good: a person mends what is
+// wrong, and writes again.
 func TestN3_FailedCall(t *testing.T) {
 	t.Parallel()
 	url, server := serve(t, map[int]fakellm.Fault{1: {Kind: fakellm.FaultStatus, Status: 401}}, say("Here I am."))
@@ -791,7 +791,8 @@ func TestN3_PlainTerminals(t *testing.T) {
 				strings.Contains(shown, "\x1b[2m") || strings.Contains(shown, `\u{1b}`) {
 				t.Errorf("there are colours:\n%q", shown)
 			}
-			if requests := server.Requests(); strings.Contains(fmt.Sprint(requests[len(requests)-1].Messages), "/undoo") {
+			if requests := server.Requests(); strings.Contains(fmt.Sprint(requests[len(requests)-1].Messages),
+				"/undoo") {
 				t.Error("a command that does not exist was sent")
 			}
 			if c.plain && (strings.Count(shown, "make a") != 1 || strings.Count(shown, "Allow it? ") != 1) {

@@ -16,7 +16,8 @@ import (
 // registerChecks adds the flags of checks.
 func (f *sessionFlags) registerChecks(flags *pflag.FlagSet) {
 	flags.StringArrayVar(&f.checks.Commands, "check", nil,
-		"let the task count as done only when this `command` succeeds, such as 'go test ./...', and nothing has changed since; can be repeated (docs/checks.md)")
+		"let the task count as done only when this `command` succeeds, such as 'go test ./...', and nothing has "+
+			"changed since; can be repeated (docs/checks.md)")
 	flags.IntVar(&f.checks.Rounds, "check-rounds", check.DefaultRounds,
 		"send the agent back to work up to `n` times when a --check fails")
 	flags.DurationVar(&f.checks.Timeout, "check-timeout", env.MaxTimeout,

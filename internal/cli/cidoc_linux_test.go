@@ -77,7 +77,8 @@ func TestQ4_CIScriptRunsNothingOfTheAgents(t *testing.T) {
 	peer.Need(t, "jq")
 	script := strings.Replace(scriptOfPage(t, "<!-- a test runs this script -->\n```sh\n"), "go test ./...", "true", 1)
 	canary := filepath.Join(t.TempDir(), "canary")
-	url, _ := serve(t, nil, say("A repository.", use("shell", object{"command": nestedRepository(canary)})), say("Done."))
+	url, _ := serve(t, nil, say("A repository.", use("shell", object{"command": nestedRepository(canary)})),
+		say("Done."))
 	h := newHome(t, url)
 	h.file("sum.sh", "echo 1\n")
 	h.git("init", "-q")
@@ -97,7 +98,8 @@ func TestQ4_CIScriptRunsNothingOfTheAgents(t *testing.T) {
 	}
 }
 
-// TestQ4_CIReview runs the script of docs/ci.md that reviews: the model gets the change on standard input, and its answer is the file.
+// TestQ4_CIReview runs the script of docs/ci.md that reviews: the model gets the change on standard
+// input, and its answer is the file.
 func TestQ4_CIReview(t *testing.T) {
 	t.Parallel()
 	script := scriptOfPage(t, "<!-- a test runs this script, too -->\n```sh\n")
@@ -144,7 +146,8 @@ func scriptOfPage(t *testing.T, mark string) string {
 	return script
 }
 
-// pageCommand returns a command that runs a script as a CI runner does: it finds attractor in PATH and leaves its files in out.
+// pageCommand returns a command that runs a script as a CI runner does: it finds attractor in PATH
+// and leaves its files in out.
 func pageCommand(t *testing.T, h *home, out, script string) *exec.Cmd {
 	t.Helper()
 	cmd := h.command() // for its environment

@@ -77,15 +77,17 @@ func TestW3_Clients(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			url, server := serve(t, nil, say("Writing.", use("write_file", object{"file_path": "a.txt", "content": "x\n"}),
-				use("shell", object{"command": "touch b.txt"}),
-				use("ask_user", object{"question": "Which colour?", "options": []string{"red", "blue"}})),
+			url, server := serve(t, nil,
+				say("Writing.", use("write_file", object{"file_path": "a.txt", "content": "x\n"}),
+					use("shell", object{"command": "touch b.txt"}),
+					use("ask_user", object{"question": "Which colour?", "options": []string{"red", "blue"}})),
 				fakellm.Turn{Text: "Done."})
 			h := newHome(t, url)
 			s := h.serving()
 			interpreter, script := program(t)
 			cmd := exec.Command(interpreter, script, "Write a.txt in a colour")
-			cmd.Env = append(os.Environ(), "ATTRACTOR_URL="+s.url, "ATTRACTOR_TOKEN="+s.token, "PYTHONDONTWRITEBYTECODE=1")
+			cmd.Env = append(os.Environ(), "ATTRACTOR_URL="+s.url, "ATTRACTOR_TOKEN="+s.token,
+				"PYTHONDONTWRITEBYTECODE=1")
 			out := runCommand(t, cmd)
 			if out.code != 0 {
 				t.Fatalf("exit code %d\n%s\n%s", out.code, out.stdout, out.stderr)
@@ -114,8 +116,10 @@ func TestW3_ClientsWithoutAServer(t *testing.T) {
 		{gone, "", "there is no token"},
 		{gone, "t", gone + " cannot be reached: is attractor serve running?"},
 	} {
-		for _, cmd := range []*exec.Cmd{exec.Command(node, example, "x"), exec.Command(python, "../../clients/python/example.py")} {
-			cmd.Env = append(os.Environ(), "ATTRACTOR_URL="+tt.url, "ATTRACTOR_TOKEN="+tt.token, "PYTHONDONTWRITEBYTECODE=1")
+		for _, cmd := range []*exec.Cmd{exec.Command(node, example, "x"),
+			exec.Command(python, "../../clients/python/example.py")} {
+			cmd.Env = append(os.Environ(), "ATTRACTOR_URL="+tt.url, "ATTRACTOR_TOKEN="+tt.token,
+				"PYTHONDONTWRITEBYTECODE=1")
 			if out := runCommand(t, cmd); out.code == 0 || !strings.Contains(out.stderr, tt.want) {
 				t.Errorf("%s: %q, %q: %s", cmd.Path, tt.url, tt.token, out.stderr)
 			}
@@ -155,7 +159,8 @@ except Exception:
 			http.NotFound(w, r)
 		}))
 		cmd := program(server.URL)
-		if out := runCommand(t, cmd); out.code == 0 || !strings.Contains(out.stderr, server.URL+" was not reached for -1 s (") {
+		if out := runCommand(t, cmd); out.code == 0 || !strings.Contains(out.stderr, server.URL+
+			" was not reached for -1 s (") {
 			t.Errorf("%s: %s", cmd.Path, out.stderr)
 		}
 		server.Close()

@@ -132,7 +132,8 @@ project, once you trust it (attractor trust). docs/extending.md describes them.`
 			return printAgents(t, e)
 		},
 	}
-	f.register(cmd, "print a JSON array of agents, with name, origin, model, all_tools, tools, disallowed_tools, description and file")
+	f.register(cmd, "print a JSON array of agents, with name, origin, model, all_tools, tools, disallowed_tools, "+
+		"description and file")
 	return cmd
 }
 

@@ -71,7 +71,8 @@ func notSetHere(given []string) error {
 	if fileErr != nil {
 		return err
 	}
-	return fmt.Errorf("%w: config shows all settings, and your own are in the file %s (attractor config --help)", err, name)
+	return fmt.Errorf("%w: config shows all settings, and your own are in the file %s (attractor config --help)", err,
+		name)
 }
 
 // settingsReport holds what config shows.

@@ -132,7 +132,8 @@ func (c *console) ReadLine(ctx context.Context, label string) (string, error) {
 		line, err := c.readLine(ctx, label)
 		switch {
 		case err == nil && time.Now().Before(c.doubtful):
-			c.Say("This line does not count, because it may have been meant for the question before, which has ended. Please type it again.\n")
+			c.Say("This line does not count, because it may have been meant for the question before, which has " +
+				"ended. Please type it again.\n")
 			continue
 		case ctx.Err() != nil:
 			c.withdrawn = time.Now()
@@ -150,7 +151,8 @@ func (c *console) readLine(ctx context.Context, label string) (string, error) {
 		select {
 		case <-c.stale:
 			c.stale = nil
-			c.Say("This line does not count, because another question was open when the terminal began to read it. Please type it again.\n")
+			c.Say("This line does not count, because another question was open when the terminal began to read it. " +
+				"Please type it again.\n")
 		case <-ctx.Done():
 			return "", context.Cause(ctx)
 		}

@@ -61,11 +61,13 @@ func workday() map[string][]fakellm.Call {
 		"09 a new feature with tests": {read("sub/sub.go"),
 			write("sub/half.go", "package sub\n\nfunc Half(n int) int { return n / 2 }\n"),
 			write("sub/half_test.go",
-				"package sub\n\nimport \"testing\"\n\nfunc TestHalf(t *testing.T) {\n\tif Half(4) != 2 {\n\t\tt.Error(Half(4))\n\t}\n}\n"), sh("go test ./sub/ -run TestHalf -v"),
+				"package sub\n\nimport \"testing\"\n\nfunc TestHalf(t *testing.T) {\n\tif Half(4) != 2 {\n"+
+					"\t\tt.Error(Half(4))\n\t}\n}\n"), sh("go test ./sub/ -run TestHalf -v"),
 			edit("sub/half_test.go", "Half(4) != 2", "Half(4) != 2 || Half(0) != 0"), sh("cd sub && go test ."),
 			sh("go test ./... 2>&1 | tail -3"), sh("git status --short")},
 		"10 test and commit": {sh("git diff"), sh("go test ./..."),
-			sh("git add sum.go sum_test.go draft.txt && git commit -q -m \"$(cat <<'EOF'\nFix the sum\n\nIt subtracted.\nEOF\n)\""),
+			sh("git add sum.go sum_test.go draft.txt && git commit -q -m \"$(cat <<'EOF'\nFix the sum\n\nIt " +
+				"subtracted.\nEOF\n)\""),
 			sh("git commit --allow-empty -m 'Nothing more'"), sh("git commit --amend --no-edit -q"),
 			sh("go test ./sub"), sh("git log --oneline -3"), sh("git show --stat")},
 	}
@@ -76,8 +78,9 @@ func newRepository(t *testing.T, dir string) {
 	t.Helper()
 	for name, text := range map[string]string{
 		"go.mod": "module example.com/sum\n\ngo 1.24\n", "README.md": "# Sum\n\nA sum.\n",
-		"sum.go":       "package sum\n\n// Sum adds.\nfunc Sum(a, b int) int { return a - b }\n",
-		"sum_test.go":  "package sum\n\nimport \"testing\"\n\nfunc TestSum(t *testing.T) {\n\tif Sum(1, 2) != 3 {\n\t\tt.Error(Sum(1, 2))\n\t}\n}\n",
+		"sum.go": "package sum\n\n// Sum adds.\nfunc Sum(a, b int) int { return a - b }\n",
+		"sum_test.go": "package sum\n\nimport \"testing\"\n\nfunc TestSum(t *testing.T) {\n\tif Sum(1, 2) != 3 {\n" +
+			"\t\tt.Error(Sum(1, 2))\n\t}\n}\n",
 		"sub/sub.go":   "package sub\n\nfunc Double(n int) int { return 2 * n }\n",
 		"package.json": `{"name":"web","version":"1.0.0","scripts":{"test":"node test.js"}}` + "\n",
 		"web.js":       "module.exports = 'helo'\n",

@@ -8,7 +8,8 @@ import (
 )
 
 // debugHelp describes --debug.
-const debugHelp = "append the requests to models, their responses and the session's log to this `file`, as lines of JSON without secrets; - is standard error"
+const debugHelp = "append the requests to models, their responses and the session's log to this `file`, as lines of " +
+	"JSON without secrets; - is standard error"
 
 // wantsFile says what --debug takes.
 const wantsFile = "--debug needs a file, such as --debug ~/debug.jsonl; - is standard error"
@@ -21,7 +22,8 @@ func openDebug(name string, t terminal) (*debuglog.Log, error) {
 	case "-", "/dev/stderr", "/dev/fd/2":
 		if isTerminal(t.err) {
 			return nil, fail(exitUsage,
-				"--debug %s: standard error is a terminal, which shows the session; name a file, or redirect it with 2>FILE", name)
+				"--debug %s: standard error is a terminal, which shows the session; name a file, or redirect it "+
+					"with 2>FILE", name)
 		}
 		return debuglog.To("standard error", t.err), nil
 	case "/dev/stdout", "/dev/fd/1":

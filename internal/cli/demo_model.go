@@ -43,8 +43,9 @@ func demoScript() []demoStep {
 			use("shell", map[string]any{"command": test}))},
 		{"ok      spaces", say("All four pass. A last look at the whole change.",
 			use("shell", map[string]any{"command": "git diff"}))},
-		{"+\tprintf", say("Fixed slug() in slug.sh. It joined words with underscores and kept punctuation; now every run of characters other " +
-			"than letters and digits becomes one dash, and none is left at either end. sh slug_test.sh passes all four cases.")},
+		{"+\tprintf", say("Fixed slug() in slug.sh. It joined words with underscores and kept punctuation; now every " +
+			"run of characters other than letters and digits becomes one dash, and none is left at either end. sh " +
+			"slug_test.sh passes all four cases.")},
 	}
 }
 

@@ -57,7 +57,8 @@ func TestM6_M10_ATeamsDirectoryInTheCommand(t *testing.T) {
 		t.Errorf("run: %+v", out)
 	}
 	out := h.run(0, "run", "--yes", "go")
-	has(t, out.stderr, "hooks: PostToolUse, PreToolUse, SessionStart, Stop, UserPromptSubmit; rules: Bash(sh check.sh). ")
+	has(t, out.stderr, "hooks: PostToolUse, PreToolUse, SessionStart, Stop, UserPromptSubmit; rules: Bash(sh "+
+		"check.sh). ")
 	if n := strings.Count(out.stderr, "attractor trust"); n != 1 || len(server.Requests()) != 1 {
 		t.Errorf("%d warnings, %d requests: %s", n, len(server.Requests()), out.stderr)
 	}
@@ -109,7 +110,8 @@ func TestM6_M10_ATeamsDirectoryInTheCommand(t *testing.T) {
 			t.Fatalf("%v: %d requests, %+v", d, len(requests), out)
 		}
 		has(t, requests[0].Messages[0].Parts.Text(),
-			"/git:commit 12 'Faster start'\n\nCreate a commit with the title \"Faster start\". It closes the issue #12.")
+			"/git:commit 12 'Faster start'\n\nCreate a commit with the title \"Faster start\". It closes the "+
+				"issue #12.")
 		has(t, string(requests[0].Body), "The branch is frozen until Monday.", "Nobody is on call.")
 		has(t, string(requests[1].Body), "Run sh check.sh before you stop.")
 		if told := strings.Count(out.stderr, "! "); (told > 0) != (d[1] != "anthropic") {

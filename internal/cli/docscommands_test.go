@@ -83,7 +83,8 @@ var (
 	alternative = regexp.MustCompile(`[\[\]]| \| --`)
 )
 
-// commandLines returns the lines of code blocks, joined where they go on after a backslash, and the code within texts.
+// commandLines returns the lines of code blocks, joined where they go on after a backslash, and the
+// code within texts.
 func commandLines(document string) (found []docLine) {
 	lines, fenced := strings.Split(document, "\n"), false
 	for i := 0; i < len(lines); i++ {
@@ -176,7 +177,8 @@ func parses(args []string, whole bool) error {
 	switch err := cmd.ParseFlags(rest); {
 	case errors.Is(err, pflag.ErrHelp):
 		return nil
-	case !whole && (errors.As(err, new(*pflag.ValueRequiredError)) || errors.As(err, new(*pflag.InvalidValueError))): // a text speaks of a flag
+	// a text speaks of a flag
+	case !whole && (errors.As(err, new(*pflag.ValueRequiredError)) || errors.As(err, new(*pflag.InvalidValueError))):
 		return nil
 	case err != nil:
 		return err

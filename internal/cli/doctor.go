@@ -189,7 +189,8 @@ func (d *doctor) sandbox(level sandbox.Level) string {
 		d.broken(err)
 		return string(level)
 	}
-	d.hints = append(d.hints, fmt.Sprintf("a session goes on without the sandbox that %s chooses: %v", other.Origin, err))
+	d.hints = append(d.hints, fmt.Sprintf("a session goes on without the sandbox that %s chooses: %v", other.Origin,
+		err))
 	return fmt.Sprintf("off: %s was chosen and cannot be had here; the notes below say why", level)
 }
 
@@ -218,7 +219,8 @@ func (d *doctor) configuration() {
 		if m.Model == "" {
 			name = "effort"
 		}
-		d.line(name, "%s with %s, if nothing else chooses one (%s)", strings.TrimSpace(m.Model+" "+m.Effort), provider, m.From)
+		d.line(name, "%s with %s, if nothing else chooses one (%s)", strings.TrimSpace(m.Model+" "+m.Effort), provider,
+			m.From)
 	}
 	if len(others.Vars) > 0 {
 		names := slices.Sorted(maps.Keys(others.Vars))

@@ -31,24 +31,30 @@ func (h *home) there(name, text string) {
 	in.inHome(name, text)
 }
 
-// Doctor shows what a session would use and where it comes from, starts nothing of a project that is
-// not trusted, prints no keys, and ends with 1 if something is broken.
+// Doctor shows what a session would use and where it comes from, starts nothing of a project that
+// is not trusted, prints no keys, and ends with 1 if something is broken.
 func TestX5_Doctor(t *testing.T) {
 	t.Parallel()
 	h := newHome(t, unusedURL)
 	mark := filepath.Join(t.TempDir(), "started")
-	h.inHome(".claude/settings.json", `{"model": "opus", "apiKeyHelper": "x", "permissions": {"defaultMode": "acceptEdits", "deny": ["Bash(curl:*)"]}, "env": {"SOME_NAME": "y"}}`)
+	h.inHome(".claude/settings.json",
+		`{"model": "opus", "apiKeyHelper": "x", "permissions": {"defaultMode": "acceptEdits", "deny": ["Bash(curl:*)"]}, "env": {"SOME_NAME": "y"}}`)
 	h.inHome(".config/attractor/config.json", `{"max_rounds": 7}`)
 	h.there(".mcp.json", `{"mcpServers": {"theirs": {"command": "touch", "args": ["`+mark+`"]}}}`)
-	h.there(".claude/settings.json", `{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "touch `+mark+`"}]}]}, "permissions": {"allow": ["Bash(rm:*)"]}}`)
+	h.there(".claude/settings.json", `{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "touch `+mark+
+		`"}]}]}, "permissions": {"allow": ["Bash(rm:*)"]}}`)
 	h.inHome(".gemini/settings.json", `{"general": {"defaultApprovalMode": "plan"}}`)
 	h.there("AGENTS.md", "Be kind.")
 	h.there(".claude/skills/one/SKILL.md", "---\nname: one\ndescription: x\n---\n")
 	out := h.run(0, "doctor", "--servers").stdout
-	has(t, out, "provider       anthropic", "model          claude-opus-", "mode           accept-edits", "sandbox        off",
-		"max_rounds  7 ", filepath.Join(h.home, ".config/attractor/config.json")+", line 1\n", "SOME_NAME (", "ANTHROPIC_API_KEY is set",
+	has(t, out, "provider       anthropic", "model          claude-opus-", "mode           accept-edits",
+		"sandbox        off",
+		"max_rounds  7 ", filepath.Join(h.home, ".config/attractor/config.json")+", line 1\n", "SOME_NAME (",
+		"ANTHROPIC_API_KEY is set",
 		"workspace ", "theirs  project  -  needs trust  the project is not trusted", "Stop  *  project  needs trust ",
-		"those that deny or ask count", "because the project is not trusted: skills: one.", "1 note", "AGENTS.md: in the prompt", "mode plan is not used: "+h.home+"/.claude/settings.json: permissions.defaultMode counts\n",
+		"those that deny or ask count", "because the project is not trusted: skills: one.", "1 note",
+		"AGENTS.md: in the prompt", "mode plan is not used: "+h.home+
+			"/.claude/settings.json: permissions.defaultMode counts\n",
 		"apiKeyHelper has no effect here: use the setting key_command", "Nothing is broken.")
 	if strings.Contains(out, "key-of-a-test") {
 		t.Errorf("a key is printed:\n%s", out)
@@ -57,12 +63,14 @@ func TestX5_Doctor(t *testing.T) {
 		t.Error("something of the project was started")
 	}
 	has(t, h.run(0, "doctor").stdout, "theirs         project: not started, because the project is not trusted")
-	has(t, h.run(exitFailed, "doctor", "--servers", "--trust-project").stdout, "1 problem", "the MCP server theirs: ", "all count")
+	has(t, h.run(exitFailed, "doctor", "--servers", "--trust-project").stdout, "1 problem", "the MCP server theirs: ",
+		"all count")
 	if _, err := os.Stat(mark); err != nil {
 		t.Error("the server of a trusted project was not started")
 	}
 	h.inHome(".config/attractor/config.json", `{"max_round": 7}`)
-	if out := h.run(exitFailed, "doctor"); !strings.Contains(out.stdout, "1 problem") || !strings.Contains(out.stdout, "do you mean max_rounds?") {
+	if out := h.run(exitFailed, "doctor"); !strings.Contains(out.stdout, "1 problem") ||
+		!strings.Contains(out.stdout, "do you mean max_rounds?") {
 		t.Errorf("a mistake: %+v", out)
 	}
 	h.inHome(".config/attractor/config.json", `{"provider": "openai"}`)
@@ -75,17 +83,19 @@ func TestX5_Doctor(t *testing.T) {
 	has(t, h.run(exitFailed, "doctor").stdout, "those of Claude Code: --mcp "+filepath.Join(h.home, ".claude.json"))
 }
 
-// Where the sandbox of the user's Claude Code cannot be had, doctor and mcp list say that they and a
-// session go on without it.
+// Where the sandbox of the user's Claude Code cannot be had, doctor and mcp list say that they and
+// a session go on without it.
 func TestX5_DoctorWithoutAnothersSandbox(t *testing.T) {
 	t.Parallel()
 	h := newHome(t, unusedURL)
 	h.inHome(".claude/settings.json", `{"effortLevel": "high", "sandbox": {"enabled": true}}`)
 	path := []string{"PATH=" + t.TempDir()} // without bubblewrap
 	out := h.runWith(0, path, "doctor").stdout
-	has(t, out, "sandbox        off: workspace was chosen and cannot be had here", "a session goes on without the sandbox that ",
+	has(t, out, "sandbox        off: workspace was chosen and cannot be had here",
+		"a session goes on without the sandbox that ",
 		"effort         high with anthropic", "Nothing is broken.")
-	has(t, h.runWith(0, path, "mcp", "list").stderr, "The servers run without the sandbox that ", "sandbox.enabled chooses: ")
+	has(t, h.runWith(0, path, "mcp", "list").stderr, "The servers run without the sandbox that ",
+		"sandbox.enabled chooses: ")
 	h.inHome(".config/attractor/config.json", `{"sandbox": "workspace"}`)
 	has(t, h.runWith(exitFailed, path, "doctor").stdout, "sandbox        workspace", "1 problem")
 	h.runWith(exitUsage, path, "mcp", "list")
@@ -127,7 +137,8 @@ func TestX5_SessionsHonourOthers(t *testing.T) {
 		use("shell", map[string]any{"command": "printenv SOME_NAME HOME"})), fakellm.Turn{Text: "1"},
 		fakellm.Turn{Text: "2"}, fakellm.Turn{Text: "3"}, fakellm.Turn{Text: "4"})
 	h := newHome(t, url)
-	h.inHome(".claude/settings.json", `{"model": "opus", "apiKeyHelper": "x", "availableModels": [], "permissions": {"defaultMode": "acceptEdits", "disableBypassPermissionsMode": "disable"},
+	h.inHome(".claude/settings.json",
+		`{"model": "opus", "apiKeyHelper": "x", "availableModels": [], "permissions": {"defaultMode": "acceptEdits", "disableBypassPermissionsMode": "disable"},
 		"env": {"SOME_NAME": "y", "HOME": "/nowhere"}}`)
 	out := h.run(0, "run", "--allow-tool", "Bash(printenv:*)", "go")
 	if body := string(server.Requests()[1].Body); !strings.Contains(body, `"model":"claude-opus-`) ||
@@ -142,12 +153,14 @@ func TestX5_SessionsHonourOthers(t *testing.T) {
 	}
 	for _, flags := range [][]string{{"--yes"}, {"--mode", "full"}} {
 		out := h.run(exitUsage, append(append([]string{"run"}, flags...), "x")...)
-		if !strings.Contains(out.stderr, "the mode full cannot be chosen, because "+filepath.Join(h.home, ".claude/settings.json")) {
+		if !strings.Contains(out.stderr, "the mode full cannot be chosen, because "+filepath.Join(h.home,
+			".claude/settings.json")) {
 			t.Errorf("%v: %s", flags, out.stderr)
 		}
 	}
 	h.run(0, "run", "--model", "claude-sonnet-5-5", "--mode", "plan", "x")
-	if body := string(server.Requests()[len(server.Requests())-1].Body); !strings.HasPrefix(body, `{"model":"claude-sonnet-5-5"`) {
+	if body := string(server.Requests()[len(server.Requests())-1].Body); !strings.HasPrefix(body,
+		`{"model":"claude-sonnet-5-5"`) {
 		t.Errorf("the flag does not count: %.100s", body)
 	}
 	h.inHome(".claude/settings.json", `{"apiKeyHelper": "x", "fallbackModel": "y"}`)
@@ -160,7 +173,8 @@ func TestX5_SessionsHonourOthers(t *testing.T) {
 func TestX5_DoctorPrintsNoKeys(t *testing.T) {
 	t.Parallel()
 	h := newHome(t, unusedURL)
-	h.inHome(".config/attractor/config.json", `{"provider": "openai", "base_url": "http://me:pass-of-mine@127.0.0.1:1/v1?api_key=hunter2k#frag-of-mine", "key_command": "echo sk-1234"}`)
+	h.inHome(".config/attractor/config.json",
+		`{"provider": "openai", "base_url": "http://me:pass-of-mine@127.0.0.1:1/v1?api_key=hunter2k#frag-of-mine", "key_command": "echo sk-1234"}`)
 	for _, env := range [][]string{nil, {"ATTRACTOR_PROVIDER=anthropic"}} {
 		out := h.runWith(0, env, "doctor").stdout
 		has(t, out, "http://127.0.0.1:1/v1", "key_command")

@@ -74,7 +74,8 @@ func (d *doctor) mcp(ctx context.Context) {
 
 // configured prints the servers without starting them.
 func (d *doctor) configured() {
-	list, err := load.ReadServers(load.ServerOptions{Dir: d.dir, Project: d.project, Files: d.flags.settings.List("mcp"), Getenv: os.Getenv})
+	list, err := load.ReadServers(load.ServerOptions{Dir: d.dir, Project: d.project,
+		Files: d.flags.settings.List("mcp"), Getenv: os.Getenv})
 	if err != nil {
 		d.broken(err)
 		return

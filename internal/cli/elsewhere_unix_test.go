@@ -102,8 +102,10 @@ func TestU17_WhatGitRunsElsewhere(t *testing.T) {
 			h := newHome(t, url)
 			b := h.newBox(false, helper)
 			b.put(h, ".git/HEAD", "ref: refs/heads/main\n")
-			b.put(h, ".git/config", "[core]\n\thooksPath = tools/hooks\n[alias]\n\tx = !sh build/alias.sh\n[include]\n\tpath = ../team.inc\n")
-			b.put(h, filepath.Join(b.home, ".gitconfig"), "[core]\n\thooksPath = linked\n[include]\n\tpath = "+b.dir+"/conf/shared\n")
+			b.put(h, ".git/config", "[core]\n\thooksPath = tools/hooks\n[alias]\n\tx = !sh build/alias.sh\n"+
+				"[include]\n\tpath = ../team.inc\n")
+			b.put(h, filepath.Join(b.home, ".gitconfig"), "[core]\n\thooksPath = linked\n[include]\n\tpath = "+b.dir+
+				"/conf/shared\n")
 			if err := errors.Join(os.Mkdir(filepath.Join(b.dir, "real"), 0o700),
 				os.Symlink("real", filepath.Join(b.dir, "linked"))); err != nil {
 				t.Fatal(err)
@@ -121,14 +123,15 @@ func TestU17_WhatGitRunsElsewhere(t *testing.T) {
 	}
 }
 
-// Where a hook of git on another machine may run any file there, an edit of any asks, wherever the hook
-// lies.
+// Where a hook of git on another machine may run any file there, an edit of any asks, wherever the
+// hook lies.
 func TestU17_HooksThatMayRunFilesElsewhere(t *testing.T) {
 	t.Parallel()
 	for _, helper := range []bool{false, true} {
 		for name, hook := range map[string]string{"": "git lfs pre-push \"$@\"\n", ".git/hooks/pre-push": "make lint\n",
 			"home": "make lint\n"} {
-			url, server := serve(t, nil, say("", use("write_file", map[string]any{"file_path": "main.go", "content": "x"})),
+			url, server := serve(t, nil,
+				say("", use("write_file", map[string]any{"file_path": "main.go", "content": "x"})),
 				fakellm.Turn{Text: "done"})
 			h := newHome(t, url)
 			b := h.newBox(false, helper)
@@ -498,7 +501,8 @@ func TestO4_UndoElsewhere(t *testing.T) {
 		t.Run(kind.name, func(t *testing.T) {
 			t.Parallel()
 			url, _ := serve(t, nil, say("",
-				use("shell", map[string]any{"command": "rm -r src; echo two >a.txt; mkdir new; echo new >new/file; chmod 755 run.sh"})), fakellm.Turn{Text: "done"})
+				use("shell", map[string]any{"command": "rm -r src; echo two >a.txt; mkdir new; echo new >new/file; " +
+					"chmod 755 run.sh"})), fakellm.Turn{Text: "done"})
 			h := newHome(t, url)
 			b := h.newBox(kind.shell, kind.helper)
 			b.put(h, "a.txt", "one\n")

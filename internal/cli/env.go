@@ -54,8 +54,8 @@ not run it: attractor does.`,
 // notTyped returns an error if somebody has typed a command that speaks to a program.
 func notTyped(t terminal) error {
 	if in, ok := t.in.(*os.File); ok && term.IsTerminal(int(in.Fd())) {
-		return errors.New("standard input is a terminal, and this command speaks to a program: attractor runs it at the other end of --env-command " +
-			"(docs/environments.md)")
+		return errors.New("standard input is a terminal, and this command speaks to a program: attractor runs it at " +
+			"the other end of --env-command (docs/environments.md)")
 	}
 	return nil
 }

@@ -37,8 +37,8 @@ func updatedFile() (string, error) {
 	return filepath.Join(dir, "attractor", "models.json"), err
 }
 
-// knownModels returns what the user's files say about models: what was updated, and then what stands
-// in models.json of the configuration, which takes precedence.
+// knownModels returns what the user's files say about models: what was updated, and then what
+// stands in models.json of the configuration, which takes precedence.
 func knownModels() ([]llm.Model, error) {
 	var updated updatedFacts
 	name, err := updatedFile()
@@ -100,7 +100,8 @@ func readUpdated(name string) (updated updatedFacts, err error) {
 		err = json.Unmarshal(text, &updated)
 	}
 	if err != nil {
-		err = fail(exitUsage, "%s cannot be read: remove it, or make it again with attractor models update: %w", name, err)
+		err = fail(exitUsage, "%s cannot be read: remove it, or make it again with attractor models update: %w", name,
+			err)
 	}
 	return updated, err
 }
@@ -143,8 +144,8 @@ func userCatalog() (*catalog.Catalog, error) {
 	return catalog.New().With(known...), err
 }
 
-// knownFacts returns what is known of models: for a page, without the user's files if they cannot be
-// read.
+// knownFacts returns what is known of models: for a page, without the user's files if they cannot
+// be read.
 func knownFacts() llm.Lookup {
 	known, err := userCatalog()
 	if err != nil {
@@ -178,8 +179,8 @@ func askServer(ctx context.Context, c *attractor.Config, provider string) ([]llm
 }
 
 // updateModels asks the servers that the environment configures, and OpenRouter, whose list is
-// public, and keeps what they say of windows and prices. What a server said earlier stays if it does
-// not answer.
+// public, and keeps what they say of windows and prices. What a server said earlier stays if it
+// does not answer.
 func updateModels(ctx context.Context, t terminal) error {
 	name, err := updatedFile()
 	if err != nil {

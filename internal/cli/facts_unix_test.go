@@ -43,15 +43,16 @@ func TestV3_ModelsOfServersAndUsers(t *testing.T) {
 	run("acme/newest", 0, lists, "models", "--provider", "openrouter")
 	at := []string{"models", "--provider", "openai-compatible", "--base-url"}
 	run("acme/newest", 0, nil, append(at, list.URL+"/v1")...)
-	run("acme/newest", 0, []string{"ATTRACTOR_PROVIDER=vllm", "ATTRACTOR_BASE_URL=" + list.URL + "/v1"}, "models", "--provider",
-		"vllm")
+	run("acme/newest", 0, []string{"ATTRACTOR_PROVIDER=vllm", "ATTRACTOR_BASE_URL=" + list.URL + "/v1"}, "models",
+		"--provider", "vllm")
 	run("must begin with http:// or https://, followed by a host", exitUsage, nil, append(at, "localhost:8000")...)
-	run("\nStart the server (vllm serve MODEL", exitLater, []string{"VLLM_BASE_URL=" + unusedURL + "/v1"}, "models", "--provider", "vllm")
+	run("\nStart the server (vllm serve MODEL", exitLater, []string{"VLLM_BASE_URL=" + unusedURL + "/v1"}, "models",
+		"--provider", "vllm")
 	run("--base-url needs --provider", exitUsage, nil, "models", "--base-url", list.URL)
 	run("openrouter: 1 models, of 1 windows or prices", 0, lists, "models", "update")
 	run("acme/newest                                         5000", 0, nil, "models", "--provider", "openrouter")
-	run("anthropic/claude-sonnet-5.5", 0, []string{"OPENROUTER_BASE_URL=" + url + "/v1", "OPENROUTER_API_KEY=key-of-a-test"},
-		"run", "--yes", "go")
+	run("anthropic/claude-sonnet-5.5", 0, []string{"OPENROUTER_BASE_URL=" + url + "/v1",
+		"OPENROUTER_API_KEY=key-of-a-test"}, "run", "--yes", "go")
 	vllm := []string{"VLLM_BASE_URL=" + url + "/v1"}
 	priced := []string{"run", "--yes", "--provider", "vllm", "--model", "mine", "--budget-usd", "1", "go"}
 	run("prices", exitUsage, vllm, priced...)
@@ -67,7 +68,8 @@ func TestV3_ModelsOfServersAndUsers(t *testing.T) {
 	write(`[{"id":"mine","provider":"vllm","context_window":65536,"prices":[{"input":1,"output":2}]}]`)
 	run("done", 0, vllm, priced...)
 	write(`[{"id":"mine","provider":"vllm","context_window":65536}]`)
-	run(`The prices of the model "mine" of vllm are unknown`, 0, vllm, "run", "--yes", "--provider", "vllm", "--model", "mine", "go")
+	run(`The prices of the model "mine" of vllm are unknown`, 0, vllm, "run", "--yes", "--provider", "vllm", "--model",
+		"mine", "go")
 	write(`[{"id":"mine","provider":"vllm","context_windows":65536}]`)
 	run("models.json", exitUsage, vllm, priced...)
 	if n := len(server.Requests()); n != 3 {

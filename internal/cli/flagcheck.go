@@ -40,7 +40,8 @@ func (f *runFlags) checkInput(args []string) error {
 	case f.input != inputText && f.input != inputJSON:
 		return fail(exitUsage, "--input must be text or json, not %q", f.input)
 	case f.input == inputJSON && endsInDash(args):
-		return fail(exitUsage, "standard input has the lines of --input json, so the prompt cannot be -; send it as a line")
+		return fail(exitUsage, "standard input has the lines of --input json, so the prompt cannot be -; send it "+
+			"as a line")
 	}
 	return nil
 }

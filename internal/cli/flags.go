@@ -26,7 +26,8 @@ func (f *startFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.dir, "dir", "",
 		"work in this `directory` (default: the current one, or that of the resumed session)")
 	flags.StringVar(&f.worktree, "worktree", "",
-		"work in a git worktree and a branch of its own, attractor/`name`, which go at the end if nothing would be lost; without a name one is made up")
+		"work in a git worktree and a branch of its own, attractor/`name`, which go at the end if nothing would be "+
+			"lost; without a name one is made up")
 	flags.Lookup("worktree").NoOptDefVal = anyWorktree
 	flags.StringVar(&f.resume, "resume", "",
 		"continue the session with this `id`; without a prompt, continue its interrupted input")
@@ -73,7 +74,8 @@ func (f *startFlags) checkPrompt(words []string) error {
 	if f.worktree != anyWorktree || len(words) < 2 || worktree.Check(words[0]) != nil || words[1] == "-" {
 		return nil
 	}
-	return fail(exitUsage, "with --worktree the prompt is one argument, in quotes; a name stands after an equals sign: --worktree=%s",
+	return fail(exitUsage, "with --worktree the prompt is one argument, in quotes; a name stands after an equals "+
+		"sign: --worktree=%s",
 		words[0])
 }
 
@@ -83,7 +85,8 @@ func (f *startFlags) check(kept bool) error {
 	case f.resume != "" && f.fork != "" || f.last && (f.resume != "" || f.fork != ""):
 		return fail(exitUsage, "--resume, --continue and --fork cannot be used together")
 	case f.worktree != "" && (f.resume != "" || f.last):
-		return fail(exitUsage, "--worktree cannot be used with --resume and --continue: the session goes on in its own directory")
+		return fail(exitUsage, "--worktree cannot be used with --resume and --continue: the session goes on in its "+
+			"own directory")
 	case !kept && f.resumes():
 		return fail(exitUsage, "--resume, --continue and --fork cannot be used with --no-journal")
 	}
@@ -124,10 +127,12 @@ func (f *sessionFlags) register(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.readOnly, "read-only", false,
 		"refuse tool calls that change or run anything, or that the rules ask about, as long as the session runs")
 	flags.StringVar(&f.envCommand, "env-command", "",
-		"work where this `command` leads, such as 'docker exec -i box' or 'ssh host'; --dir and --add-dir are directories there; a resumed session keeps it; '' means this machine")
+		"work where this `command` leads, such as 'docker exec -i box' or 'ssh host'; --dir and --add-dir are "+
+			"directories there; a resumed session keeps it; '' means this machine")
 	flags.StringVar(&f.debug, "debug", "", debugHelp)
 	flags.BoolVar(&f.trustProject, "trust-project", false,
-		"trust what the project's files start and allow, this time only; for machines, where nobody can run attractor trust")
+		"trust what the project's files start and allow, this time only; for machines, where nobody can run "+
+			"attractor trust")
 }
 
 // mode returns the mode that was chosen, or "".

@@ -48,8 +48,8 @@ func foldedHelp(t terminal, plain func(*cobra.Command, []string)) func(*cobra.Co
 	}
 }
 
-// fold breaks the lines of prose and descriptions of flags that are wider than width at their spaces.
-// The other indented lines, such as examples, stay whole, because people copy them.
+// fold breaks the lines of prose and descriptions of flags that are wider than width at their
+// spaces. The other indented lines, such as examples, stay whole, because people copy them.
 func fold(text string, width int) string {
 	var b strings.Builder
 	prose := ""
@@ -63,7 +63,8 @@ func fold(text string, width int) string {
 			fmt.Fprintln(&b, render.Style{Width: width}.Prose(prose))
 			prose = ""
 		}
-		if at := strings.LastIndex(line, "  ") + 2; at <= width/2 && strings.HasPrefix(strings.TrimLeft(line, " "), "-") {
+		if at := strings.LastIndex(line, "  ") + 2; at <= width/2 && strings.HasPrefix(strings.TrimLeft(line, " "),
+			"-") {
 			about := render.Style{Width: width - at}.Prose(line[at:])
 			line = line[:at] + strings.ReplaceAll(about, "\n", "\n"+strings.Repeat(" ", at))
 		}

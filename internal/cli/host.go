@@ -124,7 +124,8 @@ func hostError(err error) error {
 	}{
 		{attractor.ErrFallback, exitAccess, ""},
 		{attractor.ErrNoKey, exitAccess,
-			"\nFor a server that needs no key, pass --provider ollama, or --provider openai-compatible and --base-url. For a demo without a key, run: attractor demo"},
+			"\nFor a server that needs no key, pass --provider ollama, or --provider openai-compatible and " +
+				"--base-url. For a demo without a key, run: attractor demo"},
 		{attractor.ErrNoServer, exitAccess, ", or pass --base-url"},
 		{attractor.ErrNoProvider, exitAccess, "; pass one with --provider"},
 		{attractor.ErrNoModel, exitUsage, "; pass one with --model"},

@@ -97,15 +97,18 @@ func traps() []trap {
 			spring: []string{"difftool"}},
 		// Git runs these only with a terminal, a merge, a network or a user's configuration.
 		{name: "pagers", config: "[core]\npager = PROGRAM\n[pager]\nlog = PROGRAM\nstatus = PROGRAM\ndiff = PROGRAM"},
-		{name: "merge.driver", config: "[merge \"x\"]\ndriver = PROGRAM\n[merge]\ntool = x\n[mergetool \"x\"]\ncmd = PROGRAM", attributes: "* merge=x"},
+		{name: "merge.driver", config: "[merge \"x\"]\ndriver = PROGRAM\n[merge]\ntool = x\n[mergetool \"x\"]\ncmd " +
+			"= PROGRAM", attributes: "* merge=x"},
 		{name: "submodule.update", config: "[submodule \"x\"]\nupdate = !PROGRAM\nurl = ext::PROGRAM\nactive = true"},
 		{name: "core.alternateRefsCommand", config: "[core]\nalternateRefsCommand = PROGRAM"},
 		{name: "uploadpack.packObjectsHook", config: "[uploadpack]\npackObjectsHook = PROGRAM"},
 		{name: "gc.recentObjectsHook", config: "[gc]\nrecentObjectsHook = PROGRAM"},
 		{name: "hook.command", config: "[hook \"x\"]\nevent = post-index-change\ncommand = PROGRAM"},
 		{name: "interactive.diffFilter", config: "[interactive]\ndiffFilter = PROGRAM"},
-		{name: "viewers", config: "[man \"x\"]\ncmd = PROGRAM\n[browser \"x\"]\ncmd = PROGRAM\n[help]\nbrowser = x\n[web]\nbrowser = x\n[guitool \"x\"]\ncmd = PROGRAM\n[instaweb]\nhttpd = PROGRAM"},
-		{name: "mail", config: "[sendemail]\nsendmailCmd = PROGRAM\ntoCmd = PROGRAM\nccCmd = PROGRAM\nheaderCmd = PROGRAM\n[imap]\ntunnel = PROGRAM"},
+		{name: "viewers", config: "[man \"x\"]\ncmd = PROGRAM\n[browser \"x\"]\ncmd = PROGRAM\n[help]\nbrowser = x\n" +
+			"[web]\nbrowser = x\n[guitool \"x\"]\ncmd = PROGRAM\n[instaweb]\nhttpd = PROGRAM"},
+		{name: "mail", config: "[sendemail]\nsendmailCmd = PROGRAM\ntoCmd = PROGRAM\nccCmd = PROGRAM\nheaderCmd = " +
+			"PROGRAM\n[imap]\ntunnel = PROGRAM"},
 		{name: "remote.vcs", config: remote(".") + "vcs = x"},
 		{name: "core.worktree", config: "[core]\nworktree = /"},
 	}

@@ -121,7 +121,8 @@ func (v *travel) checkPrefixes() {
 			}
 			for j, was := range before.Input {
 				if j >= len(now.Input) || !bytes.Equal(was, now.Input[j]) {
-					v.Errorf("request %d of %d messages does not begin with the %d of the one before it; the first other one is %d:\n%s", i, len(now.Input), len(before.Input), j, was)
+					v.Errorf("request %d of %d messages does not begin with the %d of the one before it; the first "+
+						"other one is %d:\n%s", i, len(now.Input), len(before.Input), j, was)
 					break
 				}
 			}
@@ -341,7 +342,8 @@ func (v *travel) inEditor() {
 	e.await("the agent's end", func() bool { return e.exit != nil })
 }
 
-// inProgram continues the input of the editor as a program, which approves and answers, and is killed in plan mode.
+// inProgram continues the input of the editor as a program, which approves and answers, and is
+// killed in plan mode.
 func (v *travel) inProgram() {
 	v.Helper()
 	p := startProgram(v.T, v.command("run", "--input", "json", "--resume", v.id))
@@ -413,8 +415,8 @@ func (v *travel) inChatAgain() {
 	}
 }
 
-// A session that began where nobody answers has no tools that need answers. Another host does not add them, because the requests would begin
-// otherwise, and does not tell the model of them.
+// A session that began where nobody answers has no tools that need answers. Another host does not
+// add them, because the requests would begin otherwise, and does not tell the model of them.
 func TestN1_N2_N3_BegunWithoutAPerson(t *testing.T) {
 	t.Parallel()
 	v := newTravel(t, -1, func(*travel) []fakellm.Turn {

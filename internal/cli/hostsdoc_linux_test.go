@@ -49,7 +49,8 @@ func exampleHost(t *testing.T) string {
 	}
 	_, code, _ = strings.Cut(code, "scripted(")
 	_, code, _ = strings.Cut(code, "\n")
-	code = "\nctx := context.Background()\no := agent.Options{Client: client, Profile: anthropic.Profile(), Env: local}\n" + code
+	code = "\nctx := context.Background()\no := agent.Options{Client: client, Profile: anthropic.Profile(), Env: " +
+		"local}\n" + code
 	return strings.TrimPrefix(strings.ReplaceAll(code, "\n\t", "\n"), "\n")
 }
 
@@ -124,8 +125,8 @@ func runTranscript(t *testing.T) string {
 	return h.onPaper(strings.TrimRight(shown, "\n"))
 }
 
-// atRest matches a screen of chat that waits for an input, which is empty, with the line of figures below it. The live line may still be
-// above it for a moment.
+// atRest matches a screen of chat that waits for an input, which is empty, with the line of figures
+// below it. The live line may still be above it for a moment.
 var atRest = regexp.MustCompile(`\n> *\n[^\n]*/help *$`)
 
 // chatTranscript does the same in chat.
@@ -149,7 +150,8 @@ func chatTranscript(t *testing.T) string {
 	return h.onPaper(text)
 }
 
-// jsonTranscript returns the lines of a program and the events that say most. A reply comes after its line.
+// jsonTranscript returns the lines of a program and the events that say most. A reply comes after
+// its line.
 func jsonTranscript(t *testing.T) string {
 	h := greeting(t)
 	p := h.converse()
@@ -205,7 +207,8 @@ func shortEvent(t *testing.T, line string) string {
 	return "{" + b.String() + "}\n"
 }
 
-// acpTranscript returns the messages of an editor, marked by >, and those of its agent that say most.
+// acpTranscript returns the messages of an editor, marked by >, and those of its agent that say
+// most.
 func acpTranscript(t *testing.T) string {
 	h := greeting(t)
 	e := newEditor(t, h)
@@ -221,7 +224,8 @@ func acpTranscript(t *testing.T) string {
 	return h.onPaper(strings.TrimRight(all.String(), "\n"))
 }
 
-// shortMessage returns a message without the members that say less, or nothing for one that says little.
+// shortMessage returns a message without the members that say less, or nothing for one that says
+// little.
 func shortMessage(t *testing.T, mark string, line []byte) string {
 	t.Helper()
 	var m object

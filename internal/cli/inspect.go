@@ -56,7 +56,8 @@ func (f *inspectFlags) find(t terminal) (profile.Profile, error) {
 }
 
 func (f *inspectFlags) register(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.profile, "profile", "anthropic", "choose the profile by `name`: "+texts.Or(profiles.Names()))
+	cmd.Flags().StringVar(&f.profile, "profile", "anthropic", "choose the profile by `name`: "+
+		texts.Or(profiles.Names()))
 	cmd.Flags().BoolVar(&f.native, "native", false,
 		"use the tools of the vendor's own agent, with its names and formats")
 	cmd.Flags().BoolVar(&f.web, "web", false, "add the tool that reads public web pages")

@@ -38,7 +38,8 @@ func (f *keptFlags) rule(text string) (k load.KeptRule, err error) {
 		return k, hostError(err)
 	}
 	if k.Project = project.KeptAs(); k.Project == "" {
-		return k, fail(exitUsage, "the path of the project is not UTF-8, so nothing can be kept for it; pass --everywhere")
+		return k, fail(exitUsage, "the path of the project is not UTF-8, so nothing can be kept for it; pass "+
+			"--everywhere")
 	}
 	return k, nil
 }
@@ -67,7 +68,8 @@ answer about Edit(./**) in the root of a project is kept as Edit(/**).`,
 				return printJSON(t, append([]load.KeptRule{}, list...))
 			}
 			if len(list) == 0 {
-				fmt.Fprintln(t.err, "attractor: no rules were kept; an answer to a question keeps one, and so does: attractor rules add")
+				fmt.Fprintln(t.err, "attractor: no rules were kept; an answer to a question keeps one, and so does: "+
+					"attractor rules add")
 			}
 			w := tabwriter.NewWriter(t.out, 0, 0, 2, ' ', 0)
 			for _, k := range list {
@@ -118,7 +120,8 @@ project, patterns that begin with / start at its root.`,
 		},
 	}
 	f.register(cmd)
-	cmd.Flags().StringVar(&f.verdict, "verdict", "allow", "the `verdict` about calls that the rule matches: allow, ask or deny")
+	cmd.Flags().StringVar(&f.verdict, "verdict", "allow",
+		"the `verdict` about calls that the rule matches: allow, ask or deny")
 	return cmd
 }
 
@@ -161,6 +164,7 @@ func removeRule(ctx context.Context, t terminal, k load.KeptRule) error {
 	if err != nil {
 		return fail(exitUsage, "%w", err)
 	}
-	_, err = fmt.Fprintf(t.out, "Removed from %s, for %s: %s\n", render.OneLine(file), projectsOf(k), render.OneLine(k.Rule))
+	_, err = fmt.Fprintf(t.out, "Removed from %s, for %s: %s\n", render.OneLine(file), projectsOf(k),
+		render.OneLine(k.Rule))
 	return err
 }

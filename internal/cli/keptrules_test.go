@@ -16,11 +16,13 @@ func TestX2_RulesCommands(t *testing.T) {
 		t.Errorf("nothing: %+v", out)
 	}
 	h.run(0, "rules", "add", "--everywhere", "--verdict", "deny", "Bash(git push:*)")
-	if out := h.run(0, "rules", "add", "Bash(make:*)"); !strings.Contains(out.stdout, "for "+h.dir+": allow Bash(make:*)") {
+	if out := h.run(0, "rules", "add", "Bash(make:*)"); !strings.Contains(out.stdout,
+		"for "+h.dir+": allow Bash(make:*)") {
 		t.Errorf("added: %+v", out)
 	}
 	list := h.run(0, "rules", "list").stdout
-	if fields := strings.Fields(list); strings.Join(fields, " ") != h.dir+" allow Bash(make:*) everywhere deny Bash(git push:*)" {
+	if fields := strings.Fields(list); strings.Join(fields, " ") != h.dir+
+		" allow Bash(make:*) everywhere deny Bash(git push:*)" {
 		t.Errorf("the list is %s", list)
 	}
 	if out := h.run(0, "rules", "check", "make all"); !strings.Contains(out.stdout, "allow: Bash(make:*)") {
@@ -29,7 +31,8 @@ func TestX2_RulesCommands(t *testing.T) {
 	if out := h.run(exitAsk, "rules", "check", "--dir", t.TempDir(), "make all"); !strings.Contains(out.stdout, "ask") {
 		t.Errorf("checked elsewhere: %+v", out)
 	}
-	if out := h.run(exitUsage, "rules", "remove", "Bash(git push:*)"); !strings.Contains(out.stderr, "but for all projects;") {
+	if out := h.run(exitUsage, "rules", "remove", "Bash(git push:*)"); !strings.Contains(out.stderr,
+		"but for all projects;") {
 		t.Errorf("removed from the wrong place: %+v", out)
 	}
 	h.run(0, "rules", "remove", "--everywhere", "Bash(git push:*)")

@@ -171,7 +171,8 @@ func TestN4_ASecondSignalErasesTheLine(t *testing.T) {
 // live line.
 func TestN4_HostileTextOnAScreen(t *testing.T) {
 	t.Parallel()
-	const hostile = "\x1b[2J\x1b]0;title\a\x1b[5;5H\u202e\u009b2J &#27;[2J &#x9b;2J &#8238; [x](\x1b[2J \"\x1b[2J\") `\x1b[2J`"
+	const hostile = "\x1b[2J\x1b]0;title\a\x1b[5;5H\u202e\u009b2J &#27;[2J &#x9b;2J &#8238; [x](\x1b[2J \"\x1b[2J\") " +
+		"`\x1b[2J`"
 	url, _ := serve(t, nil, say(hostile+"\n\n|a|b|\n|-|-|\n|"+hostile+"|"+hostile+"|\n",
 		use("write_file", map[string]any{"file_path": "a" + hostile[:12], "content": hostile}),
 		use("shell", map[string]any{"command": "sleep 1 # " + hostile})),

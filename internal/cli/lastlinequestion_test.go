@@ -62,8 +62,8 @@ func TestJ5_ProgressIsWrittenAroundAQuestion(t *testing.T) {
 	}
 	v.show(&agent.SteeringInjected{Text: "ran make"})
 	ask := "Allow it? "
-	want := "\nThe agent wants to run:\n  make\n\n" + render.Choices(permit.Question{}) + "\n" + ask + "\n→ read one\n" + ask +
-		"\na text, piece by piece\n" + ask + "\na warning\n" + ask + "→ ran make\n"
+	want := "\nThe agent wants to run:\n  make\n\n" + render.Choices(permit.Question{}) + "\n" + ask +
+		"\n→ read one\n" + ask + "\na text, piece by piece\n" + ask + "\na warning\n" + ask + "→ ran make\n"
 	if got := screen.text.String(); got != want {
 		t.Errorf("the screen shows\n%q, want\n%q", got, want)
 	}

@@ -40,7 +40,8 @@ func (p Program) configure(c *attractor.Config) error {
 		return nil
 	}
 	if p.Configure(c); c.Ask != nil || c.Inbox != nil || c.OnEvent != nil || c.ID != "" {
-		return fail(exitUsage, "this program sets Ask, Inbox, OnEvent or ID of its sessions, which the command does itself: use Options or Instrument")
+		return fail(exitUsage, "this program sets Ask, Inbox, OnEvent or ID of its sessions, which the command does "+
+			"itself: use Options or Instrument")
 	}
 	return nil
 }
@@ -48,7 +49,8 @@ func (p Program) configure(c *attractor.Config) error {
 // Main runs the command line of the process and returns its exit code.
 func (p Program) Main() int {
 	if err := env.Conceal(); err != nil && hasSecrets(os.Environ()) { // a sandbox forbids it, and gives none
-		fmt.Fprintln(os.Stderr, "attractor: warning: commands may be able to read the keys in this process's environment:", err)
+		fmt.Fprintln(os.Stderr, "attractor: warning: commands may be able to read the keys in this process's "+
+			"environment:", err)
 	}
 	useOtherVars(os.Args[1:])
 	return execute(os.Args[1:], terminal{in: os.Stdin, out: throughDoor(os.Stdout), err: throughDoor(os.Stderr),
@@ -90,8 +92,8 @@ func execute(args []string, t terminal) int {
 	return run(newRoot(t), withChat(args, t), t.err)
 }
 
-// withChat puts chat in front of no arguments, and of those that begin with a flag or a task, where a
-// person can type. A task is told from a command by its blanks.
+// withChat puts chat in front of no arguments, and of those that begin with a flag or a task, where
+// a person can type. A task is told from a command by its blanks.
 func withChat(args []string, t terminal) []string {
 	if in, _ := bothTerminals(t); in == nil {
 		return args
@@ -139,8 +141,9 @@ func newRoot(t terminal) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "attractor",
 		Short: "Run coding agents",
-		Long: "Attractor runs coding agents: language models with tools that read and edit files and run commands in a directory.\n" +
-			"Without a command, on a terminal, it is attractor chat, with its flags and the task that it begins with.",
+		Long: "Attractor runs coding agents: language models with tools that read and edit files and run commands in " +
+			"a directory.\nWithout a command, on a terminal, it is attractor chat, with its flags and the task that " +
+			"it begins with.",
 		Example: `  attractor demo                                                 without an API key: a scripted model fixes a failing test
   ANTHROPIC_API_KEY=... attractor run "fix the failing test"     with one
   ANTHROPIC_API_KEY=... attractor chat                           a conversation on this terminal`,
@@ -166,7 +169,8 @@ func newRoot(t terminal) *cobra.Command {
 	root.SetHelpFunc(foldedHelp(t, root.HelpFunc()))
 	for _, cmd := range []*cobra.Command{newRun(t), newChat(t), newACP(t), newDemo(t), newTools(t), newTool(t),
 		newPrompt(t), newPatch(t), newModels(t), newSessions(t), newUndo(t), newViewer(t), newServe(t), newConfig(t),
-		newDoctor(t), newTrust(t), newRules(t), newMCP(t), newHooks(t), newCommands(t), newAgents(t), newEnv(t), newFleet(),
+		newDoctor(t), newTrust(t), newRules(t), newMCP(t), newHooks(t), newCommands(t), newAgents(t), newEnv(t),
+		newFleet(),
 		newVersion(t)} {
 		strict(cmd)
 		complete(cmd, flagValues(cmd))

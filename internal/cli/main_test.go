@@ -218,7 +218,8 @@ func TestI5_NohupStaysIgnored(t *testing.T) {
 // The session ends when the reader of the events closes its pipe.
 func TestH_ClosedPipeAborts(t *testing.T) {
 	url, server := serve(t, nil,
-		say("", use("shell", map[string]any{"command": "for i in 1 2 3 4 5 6 7 8 9; do echo $i; sleep 0.1; done; sleep 300"})), say("never"))
+		say("", use("shell", map[string]any{"command": "for i in 1 2 3 4 5 6 7 8 9; do echo $i; sleep 0.1; done; " +
+			"sleep 300"})), say("never"))
 	cmd := attractorCommand(t, "run", "--base-url", url, "--yes", "--json", "--dir", t.TempDir(), "count")
 	cmd.Env = append(cmd.Env, "ANTHROPIC_API_KEY=key-of-a-test")
 	stdout, err := cmd.StdoutPipe()
@@ -453,7 +454,8 @@ func TestH_Patch(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "a.txt"), []byte("one\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	const good = "*** Begin Patch\n*** Update File: a.txt\n*** Move to: b.txt\n-one\n+two\n*** Add File: c.txt\n+x\n*** End Patch\n"
+	const good = "*** Begin Patch\n*** Update File: a.txt\n*** Move to: b.txt\n-one\n+two\n*** Add File: c.txt\n+x\n" +
+		"*** End Patch\n"
 	for _, tt := range []struct {
 		patch, stdout, stderr string
 		code                  int

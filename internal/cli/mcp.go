@@ -207,8 +207,9 @@ func newMCPTools(t terminal) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "tools [server]",
 		Short: "List the tools of MCP servers",
-		Long: "Tools starts the servers, or the named one, and prints the tools as a model gets them. Tools that have changed are accepted by that: " +
-			"rules that allow calls of them count again. The exit code is 1 if a server has failed.",
+		Long: "Tools starts the servers, or the named one, and prints the tools as a model gets them. Tools that " +
+			"have changed are accepted by that: rules that allow calls of them count again. The exit code is 1 if a " +
+			"server has failed.",
 		Args: takesUpTo(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return f.with(cmd.Context(), t, strings.Join(args, ""),

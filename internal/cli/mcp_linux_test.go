@@ -47,7 +47,8 @@ func TestM12_WhereServersRun(t *testing.T) {
 	h.own(fmt.Sprintf(`{"mcpServers": {"mine": {"command": %q, "args": ["server.py"]}}}`, python))
 	h.projects(`{"mcpServers": {"ours": {"command": "python3", "args": ["../server.py"], "cwd": "sub"},
 		"hosted": {"command": "python3", "args": ["server.py"], "hosts": ["example.com"]},
-		"loading": {"command": "python3", "args": ["server.py"], "env": {"LD_DEBUG": "libs", "LD_DEBUG_OUTPUT": "` + outside + `", "GIVEN": "it's $given"}}}}`)
+		"loading": {"command": "python3", "args": ["server.py"], "env": {"LD_DEBUG": "libs", "LD_DEBUG_OUTPUT": "` +
+		outside + `", "GIVEN": "it's $given"}}}}`)
 	programs := t.TempDir()
 	build := exec.Command("go", "build", "-o", filepath.Join(programs, "attractor-env"),
 		"github.com/attractor-go/attractor/cmd/attractor-env")

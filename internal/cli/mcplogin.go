@@ -47,8 +47,9 @@ func newMCPLogout(t terminal) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "logout <server>",
 		Short: "Revoke and forget the login at a remote MCP server",
-		Long:  "Logout revokes the tokens for a remote MCP server, if its authorization server can do that, and forgets them in any case.",
-		Args:  takes(argument{"server", "to list the servers, run: attractor mcp list"}),
+		Long: "Logout revokes the tokens for a remote MCP server, if its authorization server can do that, and " +
+			"forgets them in any case.",
+		Args: takes(argument{"server", "to list the servers, run: attractor mcp list"}),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s, tokens, err := f.remote(args[0])
 			if err != nil {
@@ -95,7 +96,8 @@ func logIn(ctx context.Context, t terminal, s mcp.Server, tokens *mcp.FileTokens
 	if c := openConsole(t); c != nil {
 		defer c.Close() // it was only read
 		o.Paste = func(ctx context.Context) (string, error) {
-			return c.ask(ctx, "Waiting for the browser. If it runs on another machine, paste the URL at which it ended: ")
+			return c.ask(ctx, "Waiting for the browser. If it runs on another machine, paste the URL at which "+
+				"it ended: ")
 		}
 	}
 	if err := mcp.LogIn(ctx, s, o); err != nil {

@@ -122,7 +122,8 @@ func TestM5_RunWithReferenceServers(t *testing.T) {
 	h := newHome(t, url)
 	h.dir = dir
 	h.projects(fmt.Sprintf(`{"mcpServers": {"all": {"command": %q, "required": true, "startTimeout": 120000, "env": {"ADDED": "value"}},
-		"files": {"command": %q, "args": ["${CLAUDE_PROJECT_DIR}"], "required": true, "startTimeout": 120000}}}`, everything, filesystem))
+		"files": {"command": %q, "args": ["${CLAUDE_PROJECT_DIR}"], "required": true, "startTimeout": 120000}}}`,
+		everything, filesystem))
 	h.onTerminal(0, "y\n", "trust")
 	out := h.run(0, "run", "--yes", "--json", "use everything")
 	if data, err := os.ReadFile(note); err != nil || string(data) != "hello" {

@@ -22,7 +22,8 @@ func notFoundHint(err error) string {
 			"), and the server's address (" + kind.BaseURLVar + " or --base-url)" + ends + "."
 	}
 	if named, ok := namedServer(err); ok {
-		return "\nCheck the name of the model (attractor models --provider " + named.Name + "), and base_url of the provider in your config.json."
+		return "\nCheck the name of the model (attractor models --provider " + named.Name +
+			"), and base_url of the provider in your config.json."
 	}
 	return "\nCheck the name of the model, and the URL: for openai it ends in /v1."
 }
@@ -79,8 +80,8 @@ func namedKeyHint(kind providers.Kind) string {
 	case len(needed) > 0:
 		return "\nCheck the API key in the environment: " + texts.Or(needed) + "."
 	}
-	return "\nNo key of the environment was sent: name its variable in key_variable or headers of the provider " + kind.Name +
-		" in your config.json."
+	return "\nNo key of the environment was sent: name its variable in key_variable or headers of the provider " +
+		kind.Name + " in your config.json."
 }
 
 // modelExit returns the exit code for an error of a provider.
@@ -103,13 +104,15 @@ func modelHint(err error) string {
 	case errors.Is(err, llm.ErrNotFound):
 		return notFoundHint(err)
 	case errors.Is(err, llm.ErrQuota):
-		return "\nThe account at the provider has no money or quota left. --fallback names another model that takes over."
+		return "\nThe account at the provider has no money or quota left. --fallback names another model that " +
+			"takes over."
 	case errors.Is(err, llm.ErrServer) && isOwn:
 		return "\nLook at what the server prints, and check its address (" + own.BaseURLVar + " or --base-url)."
 	case errors.Is(err, llm.ErrRateLimit), errors.Is(err, llm.ErrOverloaded), errors.Is(err, llm.ErrServer):
 		return "\nTry again later. --fallback names another model that takes over."
 	case errors.Is(err, llm.ErrNetwork) && isFinal(err): // a certificate that is not trusted
-		return "\nIf a proxy of your company signs such certificates, SSL_CERT_FILE names a file with its authority (on Linux; elsewhere the system has to trust it)."
+		return "\nIf a proxy of your company signs such certificates, SSL_CERT_FILE names a file with its authority " +
+			"(on Linux; elsewhere the system has to trust it)."
 	case errors.Is(err, llm.ErrNetwork):
 		if isOwn {
 			start := "Start the server"
@@ -119,7 +122,8 @@ func modelHint(err error) string {
 			return "\n" + start + ", or check its address (" + own.BaseURLVar + " or --base-url)."
 		}
 		if named, ok := namedServer(err); ok {
-			return "\nCheck that its server runs, the network, the proxy (HTTPS_PROXY), and base_url of the provider " + named.Name +
+			return "\nCheck that its server runs, the network, the proxy (HTTPS_PROXY), and base_url of the " +
+				"provider " + named.Name +
 				" in your config.json."
 		}
 		hint := "\nCheck the network, the proxy (HTTPS_PROXY), and the URL of the provider"
@@ -131,12 +135,15 @@ func modelHint(err error) string {
 		return "\nFor a model that is slow to begin, pass a longer --idle-timeout."
 	case errors.Is(err, llm.ErrInvalidRequest):
 		if isOwn {
-			return "\nThe model has to support tools, and the server has to read its calls: docs/local.md says which options do that."
+			return "\nThe model has to support tools, and the server has to read its calls: docs/local.md says which " +
+				"options do that."
 		}
 	case errors.Is(err, llm.ErrContextLength) && tooManyBytes(err):
-		return "\nA server on the way to the model takes no requests of so many bytes: raise its limit (client_max_body_size of nginx), or go back: attractor run --fork ID@TURN."
+		return "\nA server on the way to the model takes no requests of so many bytes: raise its limit " +
+			"(client_max_body_size of nginx), or go back: attractor run --fork ID@TURN."
 	case errors.Is(err, llm.ErrContextLength):
-		return "\nChoose a model with a larger window (attractor models), start a server of your own with a larger one, or go back: attractor run --fork ID@TURN."
+		return "\nChoose a model with a larger window (attractor models), start a server of your own with a larger " +
+			"one, or go back: attractor run --fork ID@TURN."
 	}
 	return ""
 }

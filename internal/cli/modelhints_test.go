@@ -19,7 +19,8 @@ func TestI17_HintAboutTooManyBytes(t *testing.T) {
 	if !strings.Contains(hint, "raise its limit") || !strings.Contains(hint, "--fork") {
 		t.Errorf("the hint %q", hint)
 	}
-	if hint := modelHint(&llm.Error{Kind: llm.ErrContextLength, Provider: "anthropic", Status: 400}); strings.Contains(hint, "bytes") {
+	if hint := modelHint(&llm.Error{Kind: llm.ErrContextLength, Provider: "anthropic",
+		Status: 400}); strings.Contains(hint, "bytes") {
 		t.Errorf("the hint about a window: %q", hint)
 	}
 }

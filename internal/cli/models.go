@@ -69,7 +69,8 @@ A window with a larger one behind it is where a higher price begins; --context-w
 				return printJSON(t, models)
 			}
 			if len(models) == 0 {
-				fmt.Fprintf(t.err, "No model of %s is listed here. Each that its server has can be used, without known limits and prices: attractor run --provider %[1]s --model NAME\n", provider)
+				fmt.Fprintf(t.err, "No model of %s is listed here. Each that its server has can be used, without "+
+					"known limits and prices: attractor run --provider %[1]s --model NAME\n", provider)
 				return nil
 			}
 			return printModels(t, models)

@@ -41,8 +41,8 @@ func otherFlags() map[string]string {
 	}
 }
 
-// otherCommand returns what takes the place here of a command of claude, codex or opencode that does
-// not exist, or "".
+// otherCommand returns what takes the place here of a command of claude, codex or opencode that
+// does not exist, or "".
 func otherCommand(parent *cobra.Command, name string) string {
 	switch parent.CommandPath() + " " + name {
 	case "attractor exec":

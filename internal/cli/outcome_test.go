@@ -43,7 +43,8 @@ func TestJ11_FailedModelCallsSayWhatToDo(t *testing.T) {
 func TestJ11_SessionsOfALocalServerStayThere(t *testing.T) {
 	refused := map[int]fakellm.Fault{1: {Kind: fakellm.FaultStatus, Status: 400}}
 	url, _ := serve(t, refused)
-	out := newHome(t, url).run(exitFailed, "run", "--yes", "--provider", "ollama", "--model", "m", "--base-url", url, "do it")
+	out := newHome(t, url).run(exitFailed, "run", "--yes", "--provider", "ollama", "--model", "m", "--base-url", url,
+		"do it")
 	if !strings.Contains(out.stderr, "The model has to support tools") {
 		t.Errorf("a refused request: %s", out.stderr)
 	}
@@ -52,9 +53,11 @@ func TestJ11_SessionsOfALocalServerStayThere(t *testing.T) {
 		provider, path, check string
 	}{
 		"ollama": {"ollama", "",
-			"Check the name of the model (attractor models --provider ollama), and the server's address (OLLAMA_HOST or --base-url)."},
+			"Check the name of the model (attractor models --provider ollama), and the server's address (OLLAMA_HOST " +
+				"or --base-url)."},
 		"a vendor's format": {"openai-compatible", "/v1", "Check the name of the model (attractor models --provider " +
-			"openai-compatible --base-url URL), and the server's address (OPENAI_COMPATIBLE_BASE_URL or --base-url): it ends in /v1."},
+			"openai-compatible --base-url URL), and the server's address (OPENAI_COMPATIBLE_BASE_URL or --base-url): " +
+			"it ends in /v1."},
 	} {
 		url, _ := serve(t, missing, say("done"))
 		h := newHome(t, url)

@@ -18,7 +18,8 @@ type viewFlag struct{ view bool }
 
 func (f *viewFlag) register(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.view, "view", false,
-		"show the session in a browser, where you can steer it and answer its questions; the URL goes to standard error")
+		"show the session in a browser, where you can steer it and answer its questions; the URL goes to "+
+			"standard error")
 }
 
 // check returns an error if there is nothing that a page could show.

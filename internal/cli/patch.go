@@ -17,10 +17,11 @@ func newPatch(t terminal) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "patch [flags] < <file>",
 		Short: "Apply a patch in the v4a format, all or nothing",
-		Long: "Patch reads a patch from standard input, in the format of the tool apply_patch, and applies all of it or nothing.\n" +
-			"It prints a line for each change: A, D or M and the path, or R and both paths, and in parentheses what the patch did not ask for.",
-		Example: "  attractor patch <<'EOF'\n  *** Begin Patch\n  *** Update File: greet.py\n  @@ def greet():\n  -    print(\"Hi\")\n" +
-			"  +    print(\"Hello\")\n  *** End Patch\n  EOF",
+		Long: "Patch reads a patch from standard input, in the format of the tool apply_patch, and applies all of it " +
+			"or nothing.\nIt prints a line for each change: A, D or M and the path, or R and both paths, and in " +
+			"parentheses what the patch did not ask for.",
+		Example: "  attractor patch <<'EOF'\n  *** Begin Patch\n  *** Update File: greet.py\n  @@ def greet():\n  -  " +
+			"  print(\"Hi\")\n  +    print(\"Hello\")\n  *** End Patch\n  EOF",
 		Args: takes(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			text, err := io.ReadAll(io.LimitReader(t.in, maxPiped+1))

@@ -24,10 +24,12 @@ func (f *sessionFlags) person(t terminal, config *attractor.Config, client, view
 	case c != nil || view:
 	case mode == permit.ModeAsk:
 		return nil, fail(exitUsage, "%s needs a terminal to ask on", f.askedBy())
-	case mode == "" && len(f.settings.List("rules"))+len(f.settings.List("allow_tool"))+len(config.Allow)+len(config.RuleFiles) == 0:
+	case mode == "" && len(f.settings.List("rules"))+len(f.settings.List("allow_tool"))+len(config.Allow)+
+		len(config.RuleFiles) == 0:
 		return nil, fail(exitUsage,
-			"there is no terminal to ask for permission; pass --yes to allow what the rules ask about, --read-only to refuse what changes "+
-				"or runs anything, --mode accept-edits or --mode plan for something between, or --rules or --allow-tool to refuse what they do not allow")
+			"there is no terminal to ask for permission; pass --yes to allow what the rules ask about, --read-only "+
+				"to refuse what changes or runs anything, --mode accept-edits or --mode plan for something between, "+
+				"or --rules or --allow-tool to refuse what they do not allow")
 	}
 	return c, nil
 }

@@ -44,17 +44,20 @@ func TestN8_Presets(t *testing.T) {
 			"no API key: set ANTHROPIC_API_KEY", "", ""},
 		{"ollama has no default model", []string{"OLLAMA_HOST=" + host}, []string{"--provider", "ollama"}, exitUsage,
 			"ollama has no default model (attractor models --provider ollama); pass one with --model", "", ""},
-		{"a name that is nearly one", nil, []string{"--provider", "llama.cpp"}, exitUsage, "do you mean llamacpp?", "", ""},
+		{"a name that is nearly one", nil, []string{"--provider", "llama.cpp"}, exitUsage, "do you mean llamacpp?", "",
+			""},
 		{"an address without a provider", nil, []string{"--base-url", url}, exitAccess,
 			"such as openai-compatible for a server of your own", "", ""},
 		{"the provider in front of the model", []string{"ANTHROPIC_API_KEY=k", "OLLAMA_HOST=" + host},
 			[]string{"--model", "ollama/qwen3:8b"}, 0, "done\n", "qwen3:8b", ""},
-		{"the key of that provider is missing", []string{"ANTHROPIC_API_KEY=k"}, []string{"--model", "openai/gpt-6.1-sol"},
+		{"the key of that provider is missing", []string{"ANTHROPIC_API_KEY=k"},
+			[]string{"--model", "openai/gpt-6.1-sol"},
 			exitAccess, "no API key: set OPENAI_API_KEY", "", ""},
 		{"of several keys the one of the model", append([]string{"ANTHROPIC_API_KEY=k"}, open...),
 			[]string{"--model", "openai/gpt-6.1-sol"}, 0, "done\n", "openai/gpt-6.1-sol", "Bearer key-of-a-test"},
 		{"a name that two of them may mean", append([]string{"ANTHROPIC_API_KEY=k"}, open...),
-			[]string{"--model", "anthropic/claude-sonnet-5.5"}, exitAccess, "several providers: anthropic, openrouter", "", ""},
+			[]string{"--model", "anthropic/claude-sonnet-5.5"}, exitAccess, "several providers: anthropic, openrouter",
+			"", ""},
 		{"bedrock needs a region", []string{"AWS_BEARER_TOKEN_BEDROCK=k"}, nil, exitUsage,
 			"amazon-bedrock has no URL yet: set AWS_REGION", "", ""},
 		{"openrouter needs its key", nil, []string{"--provider", "openrouter", "--model", "a/b"}, exitAccess,
@@ -99,7 +102,8 @@ func TestN8_ResumedWithAnotherProvider(t *testing.T) {
 	doctor.Dir = h.dir
 	doctor.Env = append(doctor.Env, "HOME="+h.home, "ATTRACTOR_MODEL=openai/gpt-6.1-sol", "ANTHROPIC_API_KEY=k",
 		"OPENAI_API_KEY=k")
-	if out := runCommand(t, doctor); !strings.Contains(out.stdout, "provider       openai\n  model          gpt-6.1-sol\n") {
+	if out := runCommand(t, doctor); !strings.Contains(out.stdout,
+		"provider       openai\n  model          gpt-6.1-sol\n") {
 		t.Errorf("doctor: %+v", out)
 	}
 	if last := server.Requests()[1]; last.Model != "qwen3:8b" || last.Path != "/v1/chat/completions" {

@@ -29,7 +29,8 @@ func TestX6_ModelsOfTheProgramsProviders(t *testing.T) {
 			t.Errorf("%v: %s, want %s", args, out.String(), want)
 		}
 	}
-	if hint := modelHint(&llm.Error{Kind: llm.ErrNetwork, Provider: "acme"}); hint == "" || strings.Contains(hint, "--base-url") {
+	if hint := modelHint(&llm.Error{Kind: llm.ErrNetwork, Provider: "acme"}); hint == "" ||
+		strings.Contains(hint, "--base-url") {
 		t.Errorf("the hint %q", hint)
 	}
 }

@@ -13,11 +13,13 @@ import (
 func TestX11_ToolsOfTheProgram(t *testing.T) {
 	t.Parallel()
 	url, server := serve(t, nil, say("", use("look_up", map[string]any{"id": "7"})),
-		say("", use("deploy", map[string]any{"where": "production"})), say("", use("deploy", map[string]any{"where": "stage"})),
+		say("", use("deploy", map[string]any{"where": "production"})),
+		say("", use("deploy", map[string]any{"where": "stage"})),
 		say("Deployed."), say("", use("look_up", map[string]any{"id": "8"})), say("I see."))
 	h := newHome(t, url)
 	lookUp := map[string]any{"name": "look_up", "description": "Looks up a ticket.", "read_only": true,
-		"parameters": map[string]any{"type": "object", "properties": map[string]any{"id": map[string]any{"type": "string"}}}}
+		"parameters": map[string]any{"type": "object",
+			"properties": map[string]any{"id": map[string]any{"type": "string"}}}}
 	deploy := map[string]any{"name": "deploy", "description": "Deploys."}
 	p := h.converse()
 	tools := func(list ...any) gotEvent {
@@ -96,7 +98,8 @@ func TestX11_CallsThatNobodyAnswers(t *testing.T) {
 	}
 	p.end(0)
 	told := string(server.Requests()[3].Body)
-	if !strings.Contains(told, "has not answered, and cannot any more") || !strings.Contains(told, "its input has ended") {
+	if !strings.Contains(told, "has not answered, and cannot any more") ||
+		!strings.Contains(told, "its input has ended") {
 		t.Errorf("the model was told: %s", told)
 	}
 }

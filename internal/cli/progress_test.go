@@ -32,7 +32,8 @@ func TestJ4_ProgressShowsOutcomes(t *testing.T) {
 		shell("sleep 602 >/dev/null 2>&1 & true"), shell("echo fine"),
 		say("", use("write_file", map[string]any{"file_path": "d/new", "content": "n\n"})),
 		say("", use("edit_file", map[string]any{"file_path": "d/new", "old_string": "n", "new_string": "m"})),
-		shell("apply_patch <<'EOF'\n*** Begin Patch\n*** Delete File: old\n*** Update File: d/new\n*** Move to: moved\n-m\n+o\n*** End Patch\nEOF"),
+		shell("apply_patch <<'EOF'\n*** Begin Patch\n*** Delete File: old\n*** Update File: d/new\n*** Move to: "+
+			"moved\n-m\n+o\n*** End Patch\nEOF"),
 		say("", use("edit_file", map[string]any{"file_path": "none", "old_string": "n", "new_string": "m"})),
 		fakellm.Turn{Text: "done"})
 	h := newHome(t, url)

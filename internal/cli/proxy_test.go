@@ -21,7 +21,8 @@ func TestI17_RefusedByAProxy(t *testing.T) {
 	}{
 		{http.StatusForbidden, true, "403 Forbidden; have it allow the host, or name the host in NO_PROXY"},
 		{http.StatusProxyAuthRequired, true,
-			"407 Proxy Authentication Required; write its credentials into HTTPS_PROXY: http://USER:PASSWORD@HOST:PORT"},
+			"407 Proxy Authentication Required; write its credentials into HTTPS_PROXY: " +
+				"http://USER:PASSWORD@HOST:PORT"},
 		{http.StatusBadGateway, false, "502 Bad Gateway"},
 	} {
 		t.Run(http.StatusText(c.status), func(t *testing.T) {

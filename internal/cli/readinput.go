@@ -78,11 +78,13 @@ func readPiped(t terminal) (string, error) {
 		return "", fail(exitUsage, "cannot read the prompt from standard input: %w", err)
 	}
 	if len(data) > maxPiped {
-		return "", fail(exitUsage, "standard input has more than %d MiB; put it into a file, and name that in the prompt",
+		return "", fail(exitUsage, "standard input has more than %d MiB; put it into a file, and name that in "+
+			"the prompt",
 			maxPiped>>20)
 	}
 	if bytes.IndexByte(data, 0) >= 0 {
-		return "", fail(exitUsage, "standard input is no UTF-8 text, as it has NUL bytes; put it into a file, and name that in the prompt")
+		return "", fail(exitUsage, "standard input is no UTF-8 text, as it has NUL bytes; put it into a file, and "+
+			"name that in the prompt")
 	}
 	return string(data), nil
 }
@@ -113,8 +115,8 @@ func beside(t terminal, within time.Duration) (string, error) {
 	select {
 	case <-in.began:
 	case <-time.After(pipedPatience):
-		warn(t.err, fmt.Sprintf("nothing has come on standard input for %v, so the prompt is without it; to wait for it, "+
-			"end the prompt with a -, and to have none, write </dev/null", pipedPatience))
+		warn(t.err, fmt.Sprintf("nothing has come on standard input for %v, so the prompt is without it; to wait "+
+			"for it, end the prompt with a -, and to have none, write </dev/null", pipedPatience))
 		return "", nil
 	}
 	slow := time.After(pipedPatience)
@@ -123,9 +125,11 @@ func beside(t terminal, within time.Duration) (string, error) {
 		case <-read:
 			return text, err
 		case <-slow:
-			fmt.Fprintln(t.err, "attractor: reading standard input to its end, for the prompt; to have none of it, write </dev/null")
+			fmt.Fprintln(t.err, "attractor: reading standard input to its end, for the prompt; to have none of it, "+
+				"write </dev/null")
 		case <-late:
-			return "", fail(exitLimit, "standard input has not ended within --timeout; to have none of it in the prompt, write </dev/null")
+			return "", fail(exitLimit, "standard input has not ended within --timeout; to have none of it in the "+
+				"prompt, write </dev/null")
 		}
 	}
 }

@@ -12,7 +12,8 @@ import (
 // A text beside the prompt may be slow once it has begun. Where nothing comes, the prompt goes on
 // without it, unless it ends with a -.
 func TestX3_StandardInputBesideAPrompt(t *testing.T) {
-	const minute, slow = time.Minute, "attractor: reading standard input to its end, for the prompt; to have none of it, write </dev/null\n"
+	const minute, slow = time.Minute, "attractor: reading standard input to its end, for the prompt; to have none of " +
+		"it, write </dev/null\n"
 	for _, c := range []struct {
 		name         string
 		args         []string
@@ -24,8 +25,8 @@ func TestX3_StandardInputBesideAPrompt(t *testing.T) {
 			told: slow + "attractor: the prompt has 4 bytes of standard input\n"},
 		{name: "endless", args: []string{"what"}, begins: time.Second, ends: time.Hour, told: slow, late: true},
 		{name: "nothing", args: []string{"what"}, want: "what",
-			told: "attractor: warning: nothing has come on standard input for 3s, so the prompt is without it; to wait for " +
-				"it, end the prompt with a -, and to have none, write </dev/null\n"},
+			told: "attractor: warning: nothing has come on standard input for 3s, so the prompt is without it; to " +
+				"wait for it, end the prompt with a -, and to have none, write </dev/null\n"},
 		{name: "awaited", args: []string{"what", "-"}, begins: minute, ends: 2 * minute, want: "what\n\nabcd"},
 		{name: "only text", begins: time.Second, ends: minute, want: "abcd", told: slow},
 	} {

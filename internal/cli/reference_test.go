@@ -19,11 +19,14 @@ import (
 // docs/reference/commands.md has every command with its flags.
 func TestQ4_Commands(t *testing.T) {
 	root := Command()
-	page := refdocs.Commands("Commands of attractor", `What `+"`attractor COMMAND --help`"+` prints, for every command. A flag that several commands have is described once. Most flags of
+	page := refdocs.Commands("Commands of attractor", `What `+"`attractor COMMAND --help`"+
+		` prints, for every command. A flag that several commands have is described once. Most flags of
 sessions can also be set by variables and files: [configuration](../configuration.md). The exit codes are in [exit codes](exit-codes.md).
 
-attractor-otel and attractor-cloud have the same commands. attractor-fleet has [its own](commands-fleet.md), which `+"`attractor fleet`"+` runs. Two programs are
-run by attractor and not by people: attractor-env inside its sandbox, and attractor-remote on other machines, where `+"`attractor-remote serve`"+` speaks
+attractor-otel and attractor-cloud have the same commands. attractor-fleet has [its own](commands-fleet.md), which `+
+		"`attractor fleet`"+` runs. Two programs are
+run by attractor and not by people: attractor-env inside its sandbox, and attractor-remote on other machines, where `+
+		"`attractor-remote serve`"+` speaks
 [the protocol of environments](../env-protocol.md).`, root, "attractor run", "attractor chat", "attractor acp")
 	refdocs.Page(t, "../../docs/reference/commands.md", "go test ./internal/cli -run Q4_Commands -update", page,
 		*update)

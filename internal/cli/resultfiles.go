@@ -21,7 +21,8 @@ type resultFlags struct{ output, result string }
 func (f *resultFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.output, "output", "", "also write the answer to this `file`")
 	flags.StringVar(&f.result, "result", "",
-		"write a JSON object to this `file` at the end: the answer, or the error, and what was changed and spent (docs/results.md)")
+		"write a JSON object to this `file` at the end: the answer, or the error, and what was changed and spent "+
+			"(docs/results.md)")
 }
 
 // resultFiles holds the open files of [resultFlags]. Each is nil if its flag is not given.
@@ -69,7 +70,8 @@ func createFile(flag, name string) (*os.File, error) {
 
 // followsNoLink returns why a file is not written.
 func followsNoLink(name, target string) string {
-	return fmt.Sprintf("%s leads through a symbolic link to %s, and the link may be the repository's. Name that file itself, or another one",
+	return fmt.Sprintf("%s leads through a symbolic link to %s, and the link may be the repository's. Name that file "+
+		"itself, or another one",
 		name, target)
 }
 
@@ -128,8 +130,8 @@ type runResult struct {
 // maxPatch bounds the patch of a result, in bytes. What does not fit is left out, and that is said.
 const maxPatch = 64 << 20
 
-// keep notes how the last input has ended, if --output or --result was given. ended is nil if no input
-// was begun. The session must not have released its records yet.
+// keep notes how the last input has ended, if --output or --result was given. ended is nil if no
+// input was begun. The session must not have released its records yet.
 func (r *runner) keep(ctx context.Context, ended *agent.Result) {
 	kept := r.kept
 	if kept == nil {
@@ -146,7 +148,8 @@ func (r *runner) keep(ctx context.Context, ended *agent.Result) {
 		return
 	}
 	if diff.More > 0 {
-		kept.Unrecorded = fmt.Sprintf("%d more changed paths are left out, because there are too many, or they are too long", diff.More)
+		kept.Unrecorded = fmt.Sprintf("%d more changed paths are left out, because there are too many, or they are "+
+			"too long", diff.More)
 	}
 	for _, file := range diff.Files {
 		kept.Patch += file.Text

@@ -33,7 +33,8 @@ func (h *home) result(name string) (r runResult) {
 // tree of another one.
 func TestX3_ResultAndOutput(t *testing.T) {
 	t.Parallel()
-	url, _ := serve(t, nil, say("", use("shell", map[string]any{"command": "printf 'two\n' >a.txt && rm b.txt && echo key-of-a-test >new.txt"})),
+	url, _ := serve(t, nil, say("", use("shell", map[string]any{"command": "printf 'two\n' >a.txt && rm b.txt && " +
+		"echo key-of-a-test >new.txt"})),
 		fakellm.Turn{Text: "It is done."}, fakellm.Turn{Text: "Nothing more."})
 	h := newHome(t, url)
 	out := t.TempDir()
@@ -45,7 +46,8 @@ func TestX3_ResultAndOutput(t *testing.T) {
 			}
 		}
 	}
-	if got := h.run(0, "run", "--yes", "--output", output, "--result", result, "change it"); got.stdout != "It is done.\n" {
+	if got := h.run(0, "run", "--yes", "--output", output, "--result", result,
+		"change it"); got.stdout != "It is done.\n" {
 		t.Errorf("printed %q", got.stdout)
 	}
 	if answer, err := os.ReadFile(output); err != nil || string(answer) != "It is done.\n" {
@@ -56,8 +58,8 @@ func TestX3_ResultAndOutput(t *testing.T) {
 	for _, change := range r.Changes {
 		paths = append(paths, change.Path)
 	}
-	if r.ExitCode != 0 || r.Error != "" || r.Reason != agent.ReasonCompleted || r.Answer != "It is done." || r.Turns != 2 ||
-		r.Usage.Input == 0 || r.CostUSD == 0 || r.SessionID != h.sessions()[0].ID ||
+	if r.ExitCode != 0 || r.Error != "" || r.Reason != agent.ReasonCompleted || r.Answer != "It is done." ||
+		r.Turns != 2 || r.Usage.Input == 0 || r.CostUSD == 0 || r.SessionID != h.sessions()[0].ID ||
 		!slices.Equal(paths, []string{"a.txt", "b.txt", "new.txt"}) {
 		t.Errorf("%+v", r)
 	}
@@ -91,7 +93,8 @@ func TestX3_ResultOfAFailure(t *testing.T) {
 	}
 	h.run(exitAccess, "run", "--yes", "--output", output, "--result", result, "x")
 	r := h.result(result)
-	if r.ExitCode != exitAccess || r.ErrorKind != "authentication" || !strings.Contains(r.Error, "API key") || r.Answer != "" ||
+	if r.ExitCode != exitAccess || r.ErrorKind != "authentication" || !strings.Contains(r.Error, "API key") ||
+		r.Answer != "" ||
 		r.SessionID == "" {
 		t.Errorf("%+v", r)
 	}
@@ -102,10 +105,12 @@ func TestX3_ResultOfAFailure(t *testing.T) {
 	if r := h.result(result); r.ExitCode != exitUsage || !strings.Contains(r.Error, "none") || r.SessionID != "" {
 		t.Errorf("%+v", r)
 	}
-	if got := h.run(exitUsage, "run", "--yes", "--result", "/none/result.json", "x"); !strings.Contains(got.stderr, "--result: open /none/result.json: no such file") {
+	if got := h.run(exitUsage, "run", "--yes", "--result", "/none/result.json", "x"); !strings.Contains(got.stderr,
+		"--result: open /none/result.json: no such file") {
 		t.Error(got.stderr)
 	}
-	if got := h.run(exitUsage, "run", "--yes", "--output", "", "x"); !strings.Contains(got.stderr, "--output needs the name of a file") {
+	if got := h.run(exitUsage, "run", "--yes", "--output", "", "x"); !strings.Contains(got.stderr,
+		"--output needs the name of a file") {
 		t.Error(got.stderr)
 	}
 	linked := output + "-linked"
@@ -128,14 +133,18 @@ func TestX3_ResultsFollowNoLink(t *testing.T) {
 	h := newHome(t, url)
 	away := t.TempDir()
 	profile := filepath.Join(away, "profile")
-	if err := errors.Join(os.WriteFile(profile, []byte("mine"), 0o600), os.Symlink(profile, filepath.Join(h.dir, "out.md")),
-		os.Symlink(filepath.Join(away, "new"), filepath.Join(h.dir, "new.json")), os.Symlink(away, filepath.Join(h.dir, "out")),
+	if err := errors.Join(os.WriteFile(profile, []byte("mine"), 0o600),
+		os.Symlink(profile, filepath.Join(h.dir, "out.md")),
+		os.Symlink(filepath.Join(away, "new"), filepath.Join(h.dir, "new.json")),
+		os.Symlink(away, filepath.Join(h.dir, "out")),
 		os.Mkdir(filepath.Join(h.dir, "own"), 0o700), os.Symlink("own", filepath.Join(h.dir, "inside"))); err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"out.md", "./out.md", filepath.Join(h.dir, "out.md"), "new.json", "out/profile", "out/other"} {
+	for _, name := range []string{"out.md", "./out.md", filepath.Join(h.dir, "out.md"), "new.json", "out/profile",
+		"out/other"} {
 		for _, flag := range []string{"--output", "--result", "--debug"} {
-			if got := h.run(exitUsage, "run", "--yes", flag, name, "x"); !strings.Contains(got.stderr, "symbolic link to "+away) {
+			if got := h.run(exitUsage, "run", "--yes", flag, name, "x"); !strings.Contains(got.stderr,
+				"symbolic link to "+away) {
 				t.Errorf("%s %s: %s", flag, name, got.stderr)
 			}
 		}

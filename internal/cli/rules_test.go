@@ -73,7 +73,8 @@ func TestL3_RulesCheck(t *testing.T) {
 			"line 2 of standard input: invalid character 'l'"},
 		{[]string{"-"}, `{"cmd": "ls"}`, exitUsage, "", `unknown field "cmd"`},
 		{[]string{"ls", "--rules", "broken.json"}, "", exitUsage, "",
-			"broken.json:2: Bsh: there is no tool Bsh; did you mean Bash?\nbroken.json:3: \"deni\" is not a member of permissions"},
+			"broken.json:2: Bsh: there is no tool Bsh; did you mean Bash?\nbroken.json:3: \"deni\" is not a member " +
+				"of permissions"},
 		{[]string{"ls", "--rules", "none.json"}, "", exitUsage, "", "none.json: no such file"},
 		{[]string{"ls", "--rules", "."}, "", exitUsage, "", ". is not a regular file"},
 		{[]string{"ls", "x"}, "", exitUsage, "", `unexpected argument "x"`},

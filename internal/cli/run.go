@@ -153,7 +153,8 @@ func (f *runFlags) register(flags *pflag.FlagSet) {
 	flags.DurationVar(&f.timeout, "timeout", 0, "stop after this `duration`, such as 10m")
 	flags.DurationVar(&f.mcpWait, "mcp-wait", attractor.DefaultMCPWait,
 		"wait this `duration` for MCP servers that are still "+
-			"starting, so that the first request has their tools; 0 means not to wait, which is the default with --view")
+			"starting, so that the first request has their tools; 0 means not to wait, which is the default "+
+			"with --view")
 	flags.BoolVar(&f.json, "json", false, "print events as JSON, one per line")
 	flags.StringVar(&f.input, "input", inputText,
 		"take inputs, answers and settings from standard input in this `form`: json, one object per line, while the "+

@@ -18,7 +18,8 @@ import (
 // That the environment stays readable is only told where it has something to hide: in a sandbox of
 // another program there is no key.
 func TestI4_TellsOfReadableKeysOnly(t *testing.T) {
-	for want, environ := range map[bool][]string{true: {"HOME=/h", "OPENAI_API_KEY=k"}, false: {"HOME=/h", "PATH=/bin"}} {
+	for want, environ := range map[bool][]string{true: {"HOME=/h", "OPENAI_API_KEY=k"},
+		false: {"HOME=/h", "PATH=/bin"}} {
 		if got := hasSecrets(environ); got != want {
 			t.Errorf("%q: %t", environ, got)
 		}

@@ -38,9 +38,11 @@ type serveFlags struct {
 func (f *serveFlags) register(flags *pflag.FlagSet) {
 	f.Register(flags)
 	flags.StringVar(&f.listen, "listen", "127.0.0.1:0",
-		"listen on this `address`; the port 0 is any free one. Elsewhere than on this machine it needs --tokens, --host and TLS")
+		"listen on this `address`; the port 0 is any free one. Elsewhere than on this machine it needs --tokens, "+
+			"--host and TLS")
 	flags.StringVar(&f.tokens, "tokens", "",
-		"know the tokens in this `file`, one a line: a name, a token of at least 32 characters, and owner for the one that sees all (default: one that is made and printed)")
+		"know the tokens in this `file`, one a line: a name, a token of at least 32 characters, and owner for the "+
+			"one that sees all (default: one that is made and printed)")
 	flags.StringArrayVar(&f.hosts, "host", nil, "answer to this `name` of the server, too; can be repeated")
 	flags.StringVar(&f.cert, "tls-cert", "", "serve HTTPS with the certificate in this `file`")
 	flags.StringVar(&f.key, "tls-key", "", "serve HTTPS with the key in this `file`")
@@ -49,7 +51,8 @@ func (f *serveFlags) register(flags *pflag.FlagSet) {
 	flags.StringArrayVar(&f.roots, "root", nil,
 		"let sessions work in this `directory` and those in it (default: the current one); can be repeated")
 	flags.StringVar(&f.maxMode, "max-mode", "",
-		"let no session go beyond this `mode`: "+texts.Or(append([]string{string(permit.ModeReadOnly)}, permit.ModeNames()...))+
+		"let no session go beyond this `mode`: "+
+			texts.Or(append([]string{string(permit.ModeReadOnly)}, permit.ModeNames()...))+
 			" (default: accept-edits, or read-only with --read-only); full has to be chosen here")
 	flags.IntVar(&f.limits.Sessions, "max-sessions", 32, "let a token have `n` sessions open at a time")
 	flags.IntVar(&f.limits.Requests, "max-requests", 600, "let a token make `n` requests a minute")
@@ -111,9 +114,11 @@ func (f *serveFlags) check() error {
 	case f.tokens == "":
 		return errors.New("--listen leads beyond this machine: name the file of the tokens with --tokens")
 	case !withTLS && !f.behindProxy:
-		return errors.New("--listen leads beyond this machine: pass --tls-cert and --tls-key, or --behind-proxy if a proxy in front does TLS")
+		return errors.New("--listen leads beyond this machine: pass --tls-cert and --tls-key, or --behind-proxy if a " +
+			"proxy in front does TLS")
 	case len(f.hosts) == 0:
-		return errors.New("--listen leads beyond this machine: pass the name by which clients reach the server with --host")
+		return errors.New("--listen leads beyond this machine: pass the name by which clients reach the server " +
+			"with --host")
 	}
 	return nil
 }
@@ -141,8 +146,9 @@ func (f *serveFlags) options(ctx context.Context, t terminal, flags *pflag.FlagS
 	config.Mode, config.Budget = f.mode(), f.Budget()
 	o = server.Options{Config: config, State: filepath.Join(state, "attractor", "server"), Roots: f.roots,
 		MaxMode: permit.Mode(f.maxMode), Sandbox: f.sandboxOptions().Level, Hosts: f.hosts, BehindTLS: f.behindProxy,
-		Limits: f.limits, Grace: f.grace, KeepRules: keepRules, Masker: environmentSecrets(), Version: version.Program(),
-		Facts: knownFacts(), Logger: slog.New(slog.NewTextHandler(t.err, nil))}
+		Limits: f.limits, Grace: f.grace, KeepRules: keepRules, Masker: environmentSecrets(),
+		Version: version.Program(),
+		Facts:   knownFacts(), Logger: slog.New(slog.NewTextHandler(t.err, nil))}
 	if len(o.Roots) == 0 {
 		o.Roots = []string{"."}
 	}

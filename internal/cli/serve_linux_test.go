@@ -137,7 +137,8 @@ func TestW4_KilledAtAnyTime(t *testing.T) {
 			return "", fmt.Errorf("%v %w", made, err)
 		}
 		id = made["id"].(string)
-		_, _, err = s.try("POST", "/v1/sessions/"+id+"/lines", `{"type":"user","text":"go"}`, "Idempotency-Key", "input")
+		_, _, err = s.try("POST", "/v1/sessions/"+id+"/lines", `{"type":"user","text":"go"}`, "Idempotency-Key",
+			"input")
 		return id, err
 	}
 	h := newHome(t, url)
@@ -317,12 +318,14 @@ func TestW1_ServeFlags(t *testing.T) {
 		t.Fatal(err)
 	}
 	for args, want := range map[string]string{
-		"--listen 0.0.0.0:0": "--tokens", "--listen :0": "--tokens", "--listen 10.0.0.1:1": "--tokens", "--listen x": "--listen",
+		"--listen 0.0.0.0:0": "--tokens", "--listen :0": "--tokens", "--listen 10.0.0.1:1": "--tokens",
+		"--listen x":                                    "--listen",
 		"--listen :0 --tokens " + tokens:                "--behind-proxy",
 		"--listen :0 --behind-proxy --tokens " + tokens: "--host",
-		"--tls-cert x":                       "belong together",
-		"--max-mode bold":                    "the modes are read-only, ask,",
-		"--listen 8080":                      "--listen must be an address with a port, such as 127.0.0.1:8080, not \"8080\"",
+		"--tls-cert x":                                  "belong together",
+		"--max-mode bold":                               "the modes are read-only, ask,",
+		"--listen 8080": "--listen must be an address with a port, such as 127.0.0.1:8080, not " +
+			"\"8080\"",
 		"--yes":                              "beyond",
 		"--mode accept-edits --max-mode ask": "beyond",
 		"--tokens /nothing":                  "no such file",
@@ -336,7 +339,8 @@ func TestW1_ServeFlags(t *testing.T) {
 	}
 }
 
-// A server without the key of its provider says so when it starts, as sessions may still name others.
+// A server without the key of its provider says so when it starts, as sessions may still name
+// others.
 func TestW1_ServeWithoutAKey(t *testing.T) {
 	t.Parallel()
 	s := newHome(t, unusedURL).serving("--provider", "openai")

@@ -40,8 +40,10 @@ read: attractor sessions rm removes these one by one.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd, t, time.Now()) },
 	}
 	f.register(cmd)
-	cmd.Flags().StringVar(&f.older, "older", "", "only sessions that were written last before this `age`, such as 30d, 2w or 12h")
-	cmd.Flags().BoolVar(&f.failed, "failed", false, "only sessions whose last input failed, was refused or is incomplete")
+	cmd.Flags().StringVar(&f.older, "older", "", "only sessions that were written last before this `age`, such as "+
+		"30d, 2w or 12h")
+	cmd.Flags().BoolVar(&f.failed, "failed", false,
+		"only sessions whose last input failed, was refused or is incomplete")
 	cmd.Flags().BoolVar(&f.yes, "yes", false, "remove them without a question")
 	return cmd
 }
@@ -65,7 +67,8 @@ func (f *cleanFlags) run(cmd *cobra.Command, t terminal, now time.Time) error {
 		return fail(exitUsage, "--older needs an age, such as --older 30d")
 	}
 	if f.older == "" && !f.failed {
-		return fail(exitUsage, "sessions clean needs --older or --failed, which say what to remove, such as --older 30d")
+		return fail(exitUsage, "sessions clean needs --older or --failed, which say what to remove, such as "+
+			"--older 30d")
 	}
 	if err := f.check(cmd); err != nil {
 		return err

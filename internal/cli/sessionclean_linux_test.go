@@ -172,7 +172,8 @@ func TestX9_SessionsClean(t *testing.T) {
 		t.Fatal(err)
 	}
 	h.age(ids["first"], 40*24*time.Hour)
-	has(t, h.run(0, "sessions", "clean", "--older", "30d", "--yes").stderr, "continued: 2 sessions.", "nothing to remove")
+	has(t, h.run(0, "sessions", "clean", "--older", "30d", "--yes").stderr, "continued: 2 sessions.",
+		"nothing to remove")
 	if err := log.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -231,7 +232,8 @@ func TestX9_CleanKeepsWhatCanGoOn(t *testing.T) {
 	_ = stopped.Wait() // it was interrupted
 	h.age(h.sessions()[0].ID, 40*24*time.Hour)
 	has(t, h.run(0, "sessions", "list", "--state", "interrupted").stdout, "stop here")
-	has(t, h.run(0, "sessions", "clean", "--older", "30d", "--yes").stderr, "continued: 1 session.", "nothing to remove")
+	has(t, h.run(0, "sessions", "clean", "--older", "30d", "--yes").stderr, "continued: 1 session.",
+		"nothing to remove")
 
 	h.run(0, "run", "--yes", "delegate")
 	child := ""

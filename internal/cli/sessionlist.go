@@ -129,7 +129,8 @@ has open is running, also while it rests.`,
 	cmd.Flags().StringVar(&f.state, "state", "", "only sessions in this `state`; implies --cost")
 	cmd.Flags().BoolVar(&cost, "cost", false, "also show the state of each session and what it has cost")
 	cmd.Flags().BoolVar(&asJSON, "json", false,
-		"print a JSON array of sessions, with id, dir, model, task, modified and others, and with --cost state and cost_usd")
+		"print a JSON array of sessions, with id, dir, model, task, modified and others, and with --cost state and "+
+			"cost_usd")
 	return cmd
 }
 

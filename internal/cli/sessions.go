@@ -97,7 +97,8 @@ func newSessionsRm(t terminal) *cobra.Command {
 				id, err := findSession(cmd.Context(), dir, prefix)
 				if err == nil {
 					ids = append(ids, id)
-				} else if dir.Remove(cmd.Context(), prefix) != nil { // it may be the whole id of an empty file, which is not a session
+				} else if dir.Remove(cmd.Context(), prefix) != nil {
+					// it may be the whole id of an empty file, which is not a session
 					return err
 				}
 			}
@@ -120,7 +121,8 @@ func newSessionsShow(t terminal, read func(context.Context, string, func(context
 	journal.Reader) error) error) *cobra.Command {
 	var cost bool
 	cmd := &cobra.Command{Use: "show <id>", Short: "Show a session and its turns, with the turn numbers for run --fork",
-		Args: takes(sessionID()), ValidArgsFunction: completeSession, RunE: func(cmd *cobra.Command, args []string) error {
+		Args: takes(sessionID()), ValidArgsFunction: completeSession,
+		RunE: func(cmd *cobra.Command, args []string) error {
 			show := showSession
 			if cost {
 				show = showCosts
@@ -128,7 +130,8 @@ func newSessionsShow(t terminal, read func(context.Context, string, func(context
 			return read(cmd.Context(), args[0], ofMasked(show))
 		}}
 	cmd.Flags().BoolVar(&cost, "cost", false,
-		"show what the session has cost instead, by model and by part of its prompt, which is paid again with each request")
+		"show what the session has cost instead, by model and by part of its prompt, which is paid again with "+
+			"each request")
 	return cmd
 }
 

@@ -59,8 +59,8 @@ func (h *home) sessions() []sessions.Summary {
 	return list
 }
 
-// The parts of a session's prompt are told by what they have cost, and in tokens if nobody knows the
-// prices.
+// The parts of a session's prompt are told by what they have cost, and in tokens if nobody knows
+// the prices.
 func TestV6_SessionsShowCost(t *testing.T) {
 	url, _ := serve(t, nil, say("", use("shell", map[string]any{"command": "echo one >> log; cat log"})),
 		fakellm.Turn{Text: "first"})
@@ -73,7 +73,8 @@ func TestV6_SessionsShowCost(t *testing.T) {
 	cost := h.run(0, "sessions", "show", "--cost", id).stdout
 	for _, want := range []string{"anthropic/claude-", "the dearest parts of the prompt:", "  $0.0",
 		"the system prompt (2 requests)",
-		"the built-in tools (2 requests)", "the document " + filepath.Join(h.dir, "AGENTS.md") + " (2 requests)", "the message of turn 1 (2 requests)",
+		"the built-in tools (2 requests)", "the document " + filepath.Join(h.dir, "AGENTS.md") + " (2 requests)",
+		"the message of turn 1 (2 requests)",
 		"the result of shell in turn 3: echo one >> log; cat log (1 request)"} {
 		if !strings.Contains(cost, want) {
 			t.Errorf("show --cost does not say %q:\n%s", want, cost)
@@ -172,7 +173,8 @@ func TestH_SessionUsageErrors(t *testing.T) {
 		{"cannot be used with --no-journal", []string{"run", "--yes", "--no-journal", "--resume", "b", "x"}},
 		{"cannot be used with --no-journal", []string{"run", "--yes", "--no-journal", "--keep-outputs", "1", "x"}},
 		{"stop or summarize", []string{"run", "--yes", "--on-limit", "dance", "x"}},
-		{`--budget-tokens must be a whole number from 0 on, not "-1"`, []string{"run", "--yes", "--budget-tokens", "-1", "x"}},
+		{`--budget-tokens must be a whole number from 0 on, not "-1"`, []string{"run", "--yes", "--budget-tokens", "-1",
+			"x"}},
 		{"cannot read the schema", []string{"run", "--yes", "--output-schema", "nix.json", "x"}},
 		{"prompt is empty", []string{"run", "--yes"}},
 		{"no session \"nix\"", []string{"sessions", "show", "nix"}},

@@ -57,7 +57,8 @@ func (f *settingFlags) readFirst(cmd *cobra.Command) {
 
 // sandboxOptions returns what confines commands.
 func (f *settingFlags) sandboxOptions() sandbox.Options {
-	return sandbox.Options{Level: sandbox.Level(f.settings.Text("sandbox")), Network: f.settings.Text("network") == "true",
+	return sandbox.Options{Level: sandbox.Level(f.settings.Text("sandbox")),
+		Network:    f.settings.Text("network") == "true",
 		AllowHosts: f.settings.List("allow_host"), AllowSockets: f.settings.List("allow_socket")}
 }
 
@@ -92,8 +93,8 @@ func (f *settingFlag) String() string {
 	return strings.Join(f.texts, ",")
 }
 
-// Type returns what kind of value it is. The names are those of pflag: a shell's completion offers an
-// array again when it is there.
+// Type returns what kind of value it is. The names are those of pflag: a shell's completion offers
+// an array again when it is there.
 func (f *settingFlag) Type() string {
 	switch f.Kind {
 	case settings.KindList, settings.KindFiles:

@@ -115,12 +115,13 @@ func (f *SessionFlags) Config(flags *pflag.FlagSet, ask bool) (attractor.Config,
 	case ask || mode == permit.ModeFull || mode == permit.ModeReadOnly:
 	case mode == permit.ModeAsk:
 		return attractor.Config{},
-			fail(exitUsage, "%s: nobody is asked here; choose another mode, such as --mode accept-edits, or let a worker ask those who submit its "+
-				"tasks (attractor fleet worker --ask-clients)", f.askedBy())
+			fail(exitUsage, "%s: nobody is asked here; choose another mode, such as --mode accept-edits, or let a "+
+				"worker ask those who submit its tasks (attractor fleet worker --ask-clients)", f.askedBy())
 	case mode == "" && len(f.settings.List("rules"))+len(f.settings.List("allow_tool")) == 0:
 		return attractor.Config{},
-			fail(exitUsage, "nobody is there to ask for permission; pass --yes to allow what the rules ask about, --read-only to refuse what "+
-				"changes or runs anything, --mode accept-edits for something between, or --rules or --allow-tool to refuse what they do not allow")
+			fail(exitUsage, "nobody is there to ask for permission; pass --yes to allow what the rules ask about, "+
+				"--read-only to refuse what changes or runs anything, --mode accept-edits for something between, or "+
+				"--rules or --allow-tool to refuse what they do not allow")
 	}
 	c, err := f.config(flags.Changed)
 	c.Ignore = []string{"add_dir", "no_checkpoints"} // as there are no flags for them

@@ -31,8 +31,8 @@ func notifyOfEnd(signals chan<- os.Signal) {
 }
 
 // stopper ends a session in order at the first SIGINT, SIGQUIT, SIGTERM or SIGHUP, and kills what
-// runs and exits at a second one. It never waits for the reader of its messages: one that is paused,
-// such as less at the end of a pipe, must not keep the process alive.
+// runs and exits at a second one. It never waits for the reader of its messages: one that is
+// paused, such as less at the end of a pipe, must not keep the process alive.
 type stopper struct {
 	out        io.Writer
 	signals    chan os.Signal

@@ -30,8 +30,10 @@ func TestM6_TheCommandHasSkills(t *testing.T) {
 	putSkill(t, filepath.Join(h.home, ".claude/skills/deploy"),
 		"---\nname: deploy\ndescription: Deploys: everything\nusr: x\n---\nDeploy to $1.\n")
 	putSkill(t, filepath.Join(h.dir, ".agents/skills/build"), "---\nname: build\ndescription: Builds\n---\nBuild it.\n")
-	const mistake = "attractor: warning: HOME/.claude/skills/deploy/SKILL.md, line 4: unknown fields have no effect: usr; "
-	const untrusted = "attractor: warning: These parts of the project are not used, because the project is not trusted: skills: build. "
+	const mistake = "attractor: warning: HOME/.claude/skills/deploy/SKILL.md, line 4: unknown fields have no " +
+		"effect: usr; "
+	const untrusted = "attractor: warning: These parts of the project are not used, because the project is not " +
+		"trusted: skills: build. "
 	prompt := h.run(0, "prompt", "--profile", "gemini", "--native")
 	told := strings.ReplaceAll(prompt.stderr, h.home, "HOME")
 	if !strings.Contains(prompt.stdout, "  - `deploy`: Deploys: everything\n") || strings.Contains(prompt.stdout,

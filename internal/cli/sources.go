@@ -46,7 +46,8 @@ func printSources(t terminal, found *instructions.Found) error {
 		}
 	}
 	_, err := fmt.Fprintf(t.out,
-		"%d bytes of the prompt. The documents of directories below come when a session reads or changes a file there.\n", shown)
+		"%d bytes of the prompt. The documents of directories below come when a session reads or changes a file "+
+			"there.\n", shown)
 	return err
 }
 

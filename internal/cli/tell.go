@@ -62,7 +62,8 @@ func tellElsewhere(t terminal, setup *attractor.Setup) {
 // tellPlan tells a person that a resumed session is still in plan mode.
 func tellPlan(t terminal, setup *attractor.Setup) {
 	if setup.Resumed && setup.Mode() == permit.ModePlan {
-		fmt.Fprintln(t.err, "attractor: the session is in plan mode; to leave it, pass another mode, such as --mode ask")
+		fmt.Fprintln(t.err, "attractor: the session is in plan mode; to leave it, pass another mode, such as "+
+			"--mode ask")
 	}
 }
 

@@ -130,7 +130,8 @@ func TestI10_TerminalGetsText(t *testing.T) {
 		on(0, args...)
 	}
 	for _, args := range [][]string{{"sessions", "show", all}, {"run", "--dir", all, "x"},
-		{"run", "--effort", "x", "--" + all}, {strings.ReplaceAll(all, " ", "")}, {"run", "--instructions", "@" + all, "x"},
+		{"run", "--effort", "x", "--" + all}, {strings.ReplaceAll(all, " ", "")},
+		{"run", "--instructions", "@" + all, "x"},
 		{"models", "--provider", all}, {"tools", "--profile", all}, {"completion", all}, {"tool", "shell", all},
 		{"run", "--provider", all, "x"}} {
 		on(exitUsage, args...)

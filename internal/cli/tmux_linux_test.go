@@ -42,7 +42,8 @@ func shortTemp(t *testing.T) string {
 func onScreen(t *testing.T, cmd *exec.Cmd, width, height int) *screen {
 	t.Helper()
 	s := &screen{T: t, tmux: peer.Need(t, "tmux"), dir: shortTemp(t)}
-	config := "set -g remain-on-exit on\nset -g history-limit 100000\nset -g default-terminal screen-256color\nset -g status off\nset -g escape-time 0\n"
+	config := "set -g remain-on-exit on\nset -g history-limit 100000\nset -g default-terminal screen-256color\nset " +
+		"-g status off\nset -g escape-time 0\n"
 	if err := os.WriteFile(filepath.Join(s.dir, "conf"), []byte(config), 0o600); err != nil {
 		t.Fatal(err)
 	}

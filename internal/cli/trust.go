@@ -114,7 +114,8 @@ func revokeTrust(t terminal, store *trust.Store, dir string) error {
 	err := store.Revoke(root)
 	switch {
 	case errors.Is(err, trust.ErrNoDecision) && decided != root:
-		return fail(exitFailed, "%w; that about the main work tree counts here, and to forget it, run: attractor trust --revoke %s",
+		return fail(exitFailed, "%w; that about the main work tree counts here, and to forget it, run: attractor "+
+			"trust --revoke %s",
 			err, shquote.Shown(decided))
 	case err != nil:
 		return fail(exitFailed, "%w; to list the decisions, run: attractor trust --list", err)
@@ -166,7 +167,8 @@ func showProject(t terminal, p *load.Project) {
 		}
 	}
 	if slices.ContainsFunc(p.Files, func(f trust.File) bool { return f.Kind == trust.Servers }) {
-		fmt.Fprintln(t.out, "  Servers are started with each session. They run as you, and in a sandbox only if the session has one (attractor run --sandbox).")
+		fmt.Fprintln(t.out, "  Servers are started with each session. They run as you, and in a sandbox only if the "+
+			"session has one (attractor run --sandbox).")
 	}
 	for _, problem := range p.Problems {
 		fmt.Fprintf(t.out, "  %s\n", render.OneLine(problem.Error()))
@@ -216,11 +218,13 @@ func askTrust(ctx context.Context, t terminal, store *trust.Store, p *load.Proje
 	case c == nil && p.Empty():
 		return nil // nothing of it waits for an answer
 	case c == nil:
-		return fail(exitUsage, "there is no terminal to ask on; to trust the project for one run, pass --trust-project to attractor run")
+		return fail(exitUsage, "there is no terminal to ask on; to trust the project for one run, pass "+
+			"--trust-project to attractor run")
 	}
 	defer c.Close() // nothing of what was written waits
 	if p.Empty() {
-		fmt.Fprintln(c.out, "\nIf you trust it, your MCP servers without a cwd start in its directory, until it has such a file.")
+		fmt.Fprintln(c.out, "\nIf you trust it, your MCP servers without a cwd start in its directory, until it has "+
+			"such a file.")
 	} else {
 		fmt.Fprintln(c.out, "\nThese files take effect if you trust them, until one of them changes.")
 	}

@@ -97,7 +97,8 @@ func (f *undoFlags) undo(ctx context.Context, t terminal, args []string) (err er
 	}
 	log, err := store.Open(ctx, points.Session) // nobody else can have the session now
 	if errors.Is(err, journal.ErrLocked) {
-		return fail(exitFailed, "%w; end it first, or undo where it runs: with /undo in its conversation, or on its page", err)
+		return fail(exitFailed, "%w; end it first, or undo where it runs: with /undo in its conversation, or on "+
+			"its page", err)
 	} else if err != nil {
 		return fail(exitFailed, "%w", err)
 	}
@@ -195,7 +196,8 @@ func (f *undoFlags) carryOut(ctx context.Context, t terminal, u *undo.Undo, poin
 		return nil
 	}
 	if !f.yes {
-		if ok, err := confirmed(ctx, t, "Do this? [y/N] ", ", or --dry-run to only see what would be done"); err != nil || !ok {
+		if ok, err := confirmed(ctx, t, "Do this? [y/N] ",
+			", or --dry-run to only see what would be done"); err != nil || !ok {
 			return err
 		}
 	}

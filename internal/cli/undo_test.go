@@ -123,7 +123,8 @@ func TestO4_UndoAndRedo(t *testing.T) {
 	if now := treeOf(t, h.dir); now != before {
 		t.Errorf("after another undo:\n%s\nwant\n%s", now, before)
 	}
-	if out := h.run(exitFailed, "undo", "--yes"); !strings.Contains(out.stderr, "nothing that is not taken back already") {
+	if out := h.run(exitFailed, "undo", "--yes"); !strings.Contains(out.stderr,
+		"nothing that is not taken back already") {
 		t.Errorf("an undo of nothing: %s", out.stderr)
 	}
 	h.run(0, "sessions", "replay", id)
@@ -270,7 +271,8 @@ func (h *home) git(args ...string) string {
 func TestO4_UndoInARepository(t *testing.T) {
 	t.Parallel()
 	url, _ := serve(t, nil, say("",
-		use("shell", map[string]any{"command": "echo two >a.txt && git -c user.name=a -c user.email=a@b commit -qam second"})), fakellm.Turn{Text: "done"})
+		use("shell", map[string]any{"command": "echo two >a.txt && git -c user.name=a -c user.email=a@b commit " +
+			"-qam second"})), fakellm.Turn{Text: "done"})
 	h := newHome(t, url)
 	h.file("a.txt", "one\n")
 	run := h.git
@@ -503,8 +505,10 @@ func TestO5_ForkIsNoRepository(t *testing.T) {
 	url, _ := serve(t, nil, say("", use("shell", map[string]any{"command": "echo x >new"})), say("done"), say("three"))
 	h := newHome(t, url)
 	ran := filepath.Join(t.TempDir(), "ran")
-	config := "[core]\n\trepositoryformatversion = 0\n\tbare = false\n\tworktree = .\n\tfsmonitor = \"touch '" + ran + "'\"\n"
-	for name, text := range map[string]string{"HEAD": "ref: refs/heads/main\n", "config": config, "objects/x": "", "refs/x": ""} {
+	config := "[core]\n\trepositoryformatversion = 0\n\tbare = false\n\tworktree = .\n\tfsmonitor = \"touch '" + ran +
+		"'\"\n"
+	for name, text := range map[string]string{"HEAD": "ref: refs/heads/main\n", "config": config, "objects/x": "",
+		"refs/x": ""} {
 		h.there(name, text)
 	}
 	h.run(0, "run", "--yes", "go")

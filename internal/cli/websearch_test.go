@@ -17,8 +17,8 @@ import (
 // badTitle would change a terminal, fake a line and hide text.
 const badTitle = "Go \x1b[31mred\nSources: \u202efake"
 
-// TestV7_RunWithWebSearch searches with the command in each format: what was looked for and found is
-// shown, and the sources below the answer, without control characters; events have them, too.
+// TestV7_RunWithWebSearch searches with the command in each format: what was looked for and found
+// is shown, and the sources below the answer, without control characters; events have them, too.
 func TestV7_RunWithWebSearch(t *testing.T) {
 	page := llm.Source{URL: "https://go.dev/x", Title: badTitle}
 	turn := fakellm.Turn{Searches: []llm.WebSearch{{Query: "go \x1b[2Jnews", Hits: []llm.Source{page}},
@@ -31,8 +31,8 @@ func TestV7_RunWithWebSearch(t *testing.T) {
 				url += "/v1"
 			}
 			run := func(more ...string) output {
-				cmd := attractorCommand(t, append([]string{"run", "--yes", "--web-search", "--dir", t.TempDir(), "look"},
-					more...)...)
+				cmd := attractorCommand(t, append([]string{"run", "--yes", "--web-search", "--dir", t.TempDir(),
+					"look"}, more...)...)
 				cmd.Env = append(cmd.Env, env[0], env[1]+url)
 				got := runCommand(t, cmd)
 				if got.code != 0 {
@@ -44,8 +44,10 @@ func TestV7_RunWithWebSearch(t *testing.T) {
 			if got.stdout != turn.Text+"\n" || strings.ContainsAny(got.stderr, "\x1b\u202e") {
 				t.Errorf("stdout %q, stderr %q", got.stdout, got.stderr)
 			}
-			counted := map[string]string{"anthropic": "1 web search", "openai": "2 web searches", "gemini": "2 web searches"}
-			for _, want := range []string{counted[name] + " · $", `⌕ searched for go \u{1b}[2Jnews`, "⌕ searched for more",
+			counted := map[string]string{"anthropic": "1 web search", "openai": "2 web searches",
+				"gemini": "2 web searches"}
+			for _, want := range []string{counted[name] + " · $", `⌕ searched for go \u{1b}[2Jnews`,
+				"⌕ searched for more",
 				turn.Text + "\nSources:\n  Go \\u{1b}[31mred Sources: \\u{202e}fake · https://go.dev/x\n"} {
 				if !strings.Contains(got.stderr, want) {
 					t.Errorf("%q is not in %q", want, got.stderr)
@@ -72,7 +74,8 @@ func TestV7_RunWithWebSearch(t *testing.T) {
 					cost = e.CostUSD
 				}
 			}
-			if len(searches) != 2 || searches[0].Query != turn.Searches[0].Query || len(sources) != 1 || sources[0] != page {
+			if len(searches) != 2 || searches[0].Query != turn.Searches[0].Query || len(sources) != 1 ||
+				sources[0] != page {
 				t.Errorf("searches %+v, sources %q", searches, sources)
 			}
 			if cost < 0.01 {

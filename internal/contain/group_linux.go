@@ -215,8 +215,9 @@ func (m member) signal(sig syscall.Signal) error {
 	return errors.Join(os.NewSyscallError("kill", err), p.Release())
 }
 
-// startTime limits how long a look at a tree waits for processes that are executing a program. After
-// that they are named by the program that they ran, and taken for ones without an environment.
+// startTime limits how long a look at a tree waits for processes that are executing a program.
+// After that they are named by the program that they ran, and taken for ones without an
+// environment.
 const startTime = 500 * time.Millisecond
 
 // describe returns the process id and the command line, or the name if there is no command line,

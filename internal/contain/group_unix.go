@@ -15,7 +15,8 @@ import (
 // terminal (a shell with job control makes more groups in it), and the processes that carry its
 // mark.
 type group struct {
-	// its process id, which is also the id of the group and of the session; 0 if only the mark counts
+	// its process id, which is also the id of the group and of the session; 0 if only the mark
+	// counts
 	leader  int
 	session bool
 	reaped  <-chan struct{} // closed when the leader has been waited for, so that its number may be reused

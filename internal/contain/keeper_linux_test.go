@@ -199,11 +199,12 @@ func TestD4_KeepersReapOrphans(t *testing.T) {
 				t.Skipf("no %s to try: %v", shell, err)
 			}
 			n.shell = path
-			// Each orphan waits until its parent has ended.
+			// Each orphan waits until its parent has ended. The shell starts no process of its own
+			// after them.
 			cmd := exec.Command("bash", "-c", `for i in 1 2 3 4 5 6 7 8; do
 				(setsid sh -c 'while [ "$(cut -d" " -f4 /proc/$$/stat)" != 1 ]; do :; done; echo orphan' & ); done
 				while all=(/proc/[0-9]*); [ ${#all[@]} -gt 3 ]; do :; done
-				for p in "${all[@]}"; do read -r stat < $p/stat && echo "$stat"; done`) // starts no process of its own after the orphans
+				for p in "${all[@]}"; do read -r stat < $p/stat && echo "$stat"; done`)
 			out := new(strings.Builder)
 			cmd.Stdout = out
 			tree, err := n.start(cmd, "", nil)

@@ -40,8 +40,8 @@ func findPIDNS(shell, outer string, roots []string, mounts mountinfo, proof bool
 	return n, nil
 }
 
-// preparePIDNS returns the level with the programs that it needs, not yet tried out. They are in none
-// of the roots.
+// preparePIDNS returns the level with the programs that it needs, not yet tried out. They are in
+// none of the roots.
 func preparePIDNS(shell, outer string, roots []string) (*pidns, error) {
 	n := &pidns{shell: shell, environ: []string{}} // nil would mean this process's environment
 	if sh, err := exec.LookPath("/bin/sh"); err == nil {

@@ -26,7 +26,8 @@ func Problem(messages []llm.Message) string {
 	}
 	last := len(messages) - 1
 	if calls := messages[last].Parts.ToolCalls(); len(calls) > 0 {
-		return fmt.Sprintf("History[%d]: the call %q has no result: add a message of the role tool with the results of its calls, or leave the calls out", last, calls[0].ID)
+		return fmt.Sprintf("History[%d]: the call %q has no result: add a message of the role tool with the results "+
+			"of its calls, or leave the calls out", last, calls[0].ID)
 	}
 	return ""
 }
@@ -92,7 +93,8 @@ func checkPlace(messages []llm.Message, i int) string {
 	m := &messages[i]
 	if i == 0 {
 		if m.Role != llm.RoleUser {
-			return fmt.Sprintf("a history begins with a message of the role user, not %s: put the message before it that it answers", m.Role)
+			return fmt.Sprintf("a history begins with a message of the role user, not %s: put the message before it "+
+				"that it answers", m.Role)
 		}
 		return ""
 	}
@@ -102,7 +104,8 @@ func checkPlace(messages []llm.Message, i int) string {
 	case m.Role == llm.RoleTool:
 		return checkResults(calls, m, i-1)
 	case len(calls) > 0:
-		return fmt.Sprintf("the call %q of History[%d] has no result: put a message of the role tool with the results of its calls before this one", calls[0].ID, i-1)
+		return fmt.Sprintf("the call %q of History[%d] has no result: put a message of the role tool with the "+
+			"results of its calls before this one", calls[0].ID, i-1)
 	case m.Role == llm.RoleAssistant && before.Role == llm.RoleAssistant:
 		return fmt.Sprintf("it has the role assistant, as History[%d] does: join the parts of both into one message",
 			i-1)
@@ -126,7 +129,8 @@ func checkResults(calls []llm.ToolCall, m *llm.Message, before int) string {
 		calls = slices.Delete(calls, at, at+1)
 	}
 	if len(calls) > 0 {
-		return fmt.Sprintf("the call %q of History[%d] has no result in it: put the results of all its calls into this message", calls[0].ID, before)
+		return fmt.Sprintf("the call %q of History[%d] has no result in it: put the results of all its calls into "+
+			"this message", calls[0].ID, before)
 	}
 	return ""
 }

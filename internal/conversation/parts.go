@@ -75,8 +75,8 @@ func cited(list []llm.Source) string {
 	return b.String()
 }
 
-// Transcript returns the texts, calls and results of parts, with a label for the texts. Most limits a
-// call or a result, in bytes, and a text to four times as much.
+// Transcript returns the texts, calls and results of parts, with a label for the texts. Most limits
+// a call or a result, in bytes, and a text to four times as much.
 func Transcript(parts llm.Parts, label string, most int) string {
 	var b strings.Builder
 	for _, part := range parts {

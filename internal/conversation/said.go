@@ -118,8 +118,8 @@ func Limited(text string, most int) string {
 }
 
 // Split divides the messages of the turns before a turn into those that stay whole and those that
-// are shortened. Whole are the task, in the turn of that number, and the newest others that fit into
-// limit characters. Both lists keep the order of the messages.
+// are shortened. Whole are the task, in the turn of that number, and the newest others that fit
+// into limit characters. Both lists keep the order of the messages.
 func Split(said []Said, task, before, limit int) (whole, short []Said) {
 	for _, m := range slices.Backward(said) {
 		switch size := m.Size(); {

@@ -236,7 +236,8 @@ func (l *Log) write(line []byte) (tell func(string), text string) {
 	}
 	if l.grown(); l.size+int64(len(line)) > l.limit-lastLine {
 		l.over = true
-		line = fmt.Appendf(nil, "{\"time\":%q,\"level\":\"WARN\",\"msg\":\"the debug log has reached its limit and ends here\",\"bytes\":%d}\n",
+		line = fmt.Appendf(nil, "{\"time\":%q,\"level\":\"WARN\",\"msg\":\"the debug log has reached its limit and "+
+			"ends here\",\"bytes\":%d}\n",
 			time.Now().Format(time.RFC3339Nano), l.size)
 	}
 	if l.patience > 0 {

@@ -122,7 +122,8 @@ func (s *Snapshot) ask(ctx context.Context, e env.Environment, repo *Repository)
 func failure(said string, code int) string {
 	for _, known := range [][2]string{
 		{"git is not installed", "git is not installed"},
-		{"dubious ownership", "the repository belongs to another user; git config --global --add safe.directory says that git may use it"},
+		{"dubious ownership", "the repository belongs to another user; git config --global --add safe.directory says " +
+			"that git may use it"},
 		{"unknown option", "this git is too old"},
 		{"= in its name", "a filter of the user's configuration has an = in its name"},
 	} {

@@ -112,8 +112,8 @@ func (f Files) dotGit(ctx context.Context, dir string, info env.Info) (_ *Reposi
 	return repo, ""
 }
 
-// leadsNowhere reports whether the file .git in a directory names none that exists, so that git fails
-// there.
+// leadsNowhere reports whether the file .git in a directory names none that exists, so that git
+// fails there.
 func (f Files) leadsNowhere(ctx context.Context, dir string) bool {
 	text, err := f.Read(ctx, path.Join(dir, ".git"))
 	target, ok := strings.CutPrefix(strings.TrimRight(string(text), "\r\n"), "gitdir: ")

@@ -380,8 +380,10 @@ func TestT9_NothingIsStarted(t *testing.T) {
 		w.must(os.Chmod(filepath.Join(w.dir, name), 0o755))
 	}
 	w.put("../home/.gitconfig",
-		fmt.Sprintf("[filter \"f\"]\nclean = %[1]s\nprocess = %[1]s\nrequired\n[core]\nfsmonitor = %[1]s\npager = %[1]s\nhooksPath = %[2]s\n"+
-			"[log]\nshowSignature\n[gpg]\nprogram = %[1]s\n[diff]\nexternal = %[1]s\n[diff \"d\"]\ntextconv = %[1]s\n[alias]\nstatus = !%[1]s\n[status]\nshort\nsubmoduleSummary\n", program, filepath.Join(w.dir, ".git/hooks")))
+		fmt.Sprintf("[filter \"f\"]\nclean = %[1]s\nprocess = %[1]s\nrequired\n[core]\nfsmonitor = %[1]s\npager = "+
+			"%[1]s\nhooksPath = %[2]s\n[log]\nshowSignature\n[gpg]\nprogram = %[1]s\n[diff]\nexternal = %[1]s\n[diff "+
+			"\"d\"]\ntextconv = %[1]s\n[alias]\nstatus = !%[1]s\n[status]\nshort\nsubmoduleSummary\n", program,
+			filepath.Join(w.dir, ".git/hooks")))
 	e, err := env.NewLocal(w.dir, env.LocalOptions{Containment: env.ContainGroup, Roots: []string{other},
 		Env: []string{"HOME=" + filepath.Join(filepath.Dir(w.dir), "home"), "PATH=" + filepath.Join(w.dir,
 			"bin") + ":bin::" + other + ":" + os.Getenv("PATH"), "GIT_EXTERNAL_DIFF=" + program}})
@@ -413,8 +415,8 @@ func TestT9_NothingIsStarted(t *testing.T) {
 	}
 }
 
-// In a linked work tree no program of the one from which it was made runs, and none of the repository
-// around that.
+// In a linked work tree no program of the one from which it was made runs, and none of the
+// repository around that.
 func TestT9_NothingOfTheMainTreeIsStarted(t *testing.T) {
 	around := newTree(t)
 	w := &tree{t, filepath.Join(around.dir, "in")}
@@ -432,7 +434,8 @@ func TestT9_NothingOfTheMainTreeIsStarted(t *testing.T) {
 	w.git("worktree", "add", "-q", "-b", "linked", "../../linked")
 	linked := filepath.Join(filepath.Dir(around.dir), "linked")
 	e, err := env.NewLocal(linked, env.LocalOptions{Containment: env.ContainGroup, Roots: git.Roots(linked),
-		Env: []string{"PATH=" + filepath.Join(w.dir, "bin") + ":" + filepath.Join(around.dir, "bin") + ":" + os.Getenv("PATH")}})
+		Env: []string{"PATH=" + filepath.Join(w.dir, "bin") + ":" + filepath.Join(around.dir, "bin") + ":" +
+			os.Getenv("PATH")}})
 	w.must(err)
 	defer func() { w.must(e.Close()) }()
 	if got := git.Look(t.Context(), e); got.Unasked != "" || len(got.Subjects) != 1 {

@@ -256,8 +256,8 @@ func (f Files) Starts(ctx context.Context, repo *Repository) (settings []Setting
 	return settings, ""
 }
 
-// unclearIDs returns why it depends on the version of git how long ids are in a repository with these
-// settings, or "". All versions take extensions from its main file only.
+// unclearIDs returns why it depends on the version of git how long ids are in a repository with
+// these settings, or "". All versions take extensions from its main file only.
 func unclearIDs(settings []Setting, main bool) string {
 	version, format := "", false
 	for _, s := range settings {

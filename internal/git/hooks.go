@@ -58,8 +58,8 @@ func OnlyLFS(text []byte) bool {
 	return len(text) <= MaxHook && hookOfLFS().Match(bytes.TrimRight(text, "\n"))
 }
 
-// hookOfLFS matches the hooks in lfs/hook.go of git-lfs, versions 0.5 to 3.7. In their messages there
-// is nothing that a shell expands.
+// hookOfLFS matches the hooks in lfs/hook.go of git-lfs, versions 0.5 to 3.7. In their messages
+// there is nothing that a shell expands.
 var hookOfLFS = sync.OnceValue(func() *regexp.Regexp {
 	const message = `"(?:[^"$` + "`" + `\\]|\\n)*"`
 	return regexp.MustCompile(`^#!/bin/sh\n` +

@@ -142,7 +142,8 @@ func (f Files) Named(ctx context.Context, top string, getenv func(string) string
 	for _, s := range c.settings {
 		switch {
 		case s.Value == "", s.Section() == "include", s.Section() == "includeif": // which files have
-		case slices.Contains([]string{"core.hookspath", "init.templatedir"}, s.Name) && strings.HasPrefix(s.Value, "%("):
+		case slices.Contains([]string{"core.hookspath", "init.templatedir"}, s.Name) && strings.HasPrefix(s.Value,
+			"%("):
 			named.Unclear = cmp.Or(named.Unclear, "the configuration of git names hooks in "+s.Value)
 		case s.Name == "core.hookspath":
 			dir := joined(repo.Top, s.localPath(home))
@@ -166,8 +167,8 @@ func (f Files) isBare(ctx context.Context, dir string) bool {
 	})
 }
 
-// movedBy returns which variable makes git use other directories than those of the work tree it finds,
-// or "".
+// movedBy returns which variable makes git use other directories than those of the work tree it
+// finds, or "".
 func movedBy(top string, getenv func(string) string) string {
 	tree := getenv("GIT_WORK_TREE")
 	switch {

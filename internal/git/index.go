@@ -225,9 +225,9 @@ func blocks(index []byte, idLen int) (list []block) {
 	return nil
 }
 
-// endOfEntries returns where the extension begins that says where the entries of an index end, or 0.
-// Git looks for it in one place, whatever is in front of it, and reads it as if it had an id of SHA-1
-// even where ids are longer, though it writes such a one.
+// endOfEntries returns where the extension begins that says where the entries of an index end, or
+// 0. Git looks for it in one place, whatever is in front of it, and reads it as if it had an id of
+// SHA-1 even where ids are longer, though it writes such a one.
 func endOfEntries(index []byte, idLen int) int {
 	for _, length := range []int{20, idLen} {
 		if at := len(index) - idLen - length - 4 - 8; at > 0 && string(index[at:at+4]) == "EOIE" {

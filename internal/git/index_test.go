@@ -43,8 +43,8 @@ func TestL4_BlocksOfIndexes(t *testing.T) {
 // Git takes as much of a name as its entry says, and finds the next entry by that.
 func TestL4_LengthsOfNames(t *testing.T) {
 	index := func(length byte) []byte {
-		return []byte("DIRC\x00\x00\x00\x02\x00\x00\x00\x01" + strings.Repeat("\x00", 40+20) + "\x00" + string(rune(length)) +
-			"plain\x00\x00\x00\x00\x00" + strings.Repeat("\x00", 20))
+		return []byte("DIRC\x00\x00\x00\x02\x00\x00\x00\x01" + strings.Repeat("\x00", 40+20) + "\x00" +
+			string(rune(length)) + "plain\x00\x00\x00\x00\x00" + strings.Repeat("\x00", 20))
 	}
 	if git.NamesOutside(index(5), nil) {
 		t.Error("a name outside in an ordinary index")

@@ -56,9 +56,10 @@ func Tops(dir string) (tops []string) {
 }
 
 // WorkTrees returns the directories on this machine in which programs are those of the repositories
-// that dir is in: their work trees, as Tops has them, the other work trees of the same repositories,
-// such as the main one of a linked one, and those around these. There are no links in them. One that
-// the home directory or the system's programs are in has others' programs as well, and does not count.
+// that dir is in: their work trees, as Tops has them, the other work trees of the same
+// repositories, such as the main one of a linked one, and those around these. There are no links in
+// them. One that the home directory or the system's programs are in has others' programs as well,
+// and does not count.
 func WorkTrees(dir, home string) (tops []string) {
 	home = userfiles.RealPath(home)
 	known, listed := map[string]bool{}, map[string]bool{}

@@ -56,8 +56,9 @@ func TestL2_WorkTreesBesideASession(t *testing.T) {
 	all := []string{further, linked, w.dir}
 	for dir, want := range map[string][]string{
 		w.dir: all, linked: all, further: all,
-		filepath.Join(beside, "below"):      append([]string{filepath.Join(beside, "below"), inner}, all...),
-		filepath.Join(beside, "bare/first"): {filepath.Join(beside, "bare/first"), filepath.Join(beside, "bare/second")},
+		filepath.Join(beside, "below"): append([]string{filepath.Join(beside, "below"), inner}, all...),
+		filepath.Join(beside, "bare/first"): {filepath.Join(beside, "bare/first"),
+			filepath.Join(beside, "bare/second")},
 	} {
 		got := git.WorkTrees(dir, t.TempDir())
 		slices.Sort(got)
@@ -79,7 +80,8 @@ func TestL2_ManyWorkTreesBesideASession(t *testing.T) {
 		}
 		for i := range n {
 			admin, tree := fmt.Sprintf("%s/main/.git/worktrees/%d", dir, i), fmt.Sprintf("%s/%d", dir, i)
-			for name, text := range map[string]string{tree + "/.git": "gitdir: " + admin, admin + "/gitdir": tree + "/.git",
+			for name, text := range map[string]string{tree + "/.git": "gitdir: " + admin, admin + "/gitdir": tree +
+				"/.git",
 				admin + "/commondir": "../.."} {
 				err := os.MkdirAll(filepath.Dir(name), 0o755)
 				if err = errors.Join(err, os.WriteFile(name, []byte(text+"\n"), 0o644)); err != nil {

@@ -46,7 +46,8 @@ const (
 func ABI() (int, error) {
 	abi, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION)
 	if errno != 0 {
-		return 0, fmt.Errorf("this kernel has no Landlock (CONFIG_SECURITY_LANDLOCK, and landlock in the kernel parameter lsm): %w", errno)
+		return 0, fmt.Errorf("this kernel has no Landlock (CONFIG_SECURITY_LANDLOCK, and landlock in the kernel "+
+			"parameter lsm): %w", errno)
 	}
 	return int(abi), nil
 }

@@ -107,7 +107,8 @@ func (m *model) Name() string { return "test" }
 // Stream implements [llm.Provider].
 func (m *model) Stream(context.Context, *llm.Request) iter.Seq2[llm.StreamEvent, error] {
 	m.asked++
-	text := fmt.Sprintf("The tests of package %d pass. Next comes the \"other\" one:\n\n- rename the field\n- run its tests", m.asked)
+	text := fmt.Sprintf("The tests of package %d pass. Next comes the \"other\" one:\n\n- rename the field\n- run "+
+		"its tests", m.asked)
 	message := llm.Message{Role: llm.RoleAssistant, Parts: llm.Parts{llm.Text{Text: text}}}
 	finish := llm.Finish{Reason: llm.FinishStop}
 	if m.asked <= m.rounds {

@@ -146,7 +146,8 @@ func TestM5_HostileCalls(t *testing.T) {
 func TestM5_HostileEnds(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ program, tool, want, warning string }{
-		{"rude", "exit", "ended during the call, which may have had effects: its process ended with exit code 9; the last line that it printed: no more ink.", "has ended"},
+		{"rude", "exit", "ended during the call, which may have had effects: its process ended with exit code 9; the " +
+			"last line that it printed: no more ink.", "has ended"},
 		{"rude", "kill", "ended during the call, which may have had effects: its process was ended by", "has ended"},
 		{"rude", "huge", "ended during the call, which may have had effects: it sent a message of more than 16 MiB",
 			"more than 16 MiB"},

@@ -98,7 +98,8 @@ func TestM5_Session(t *testing.T) {
 	}
 	// The call with wrong arguments does not get to the gate.
 	if got := strings.Join(judged,
-		" "); got != "mcp__all__get-tiny-image mcp__files__write_file mcp__files__write_file mcp__all__trigger-elicitation-request mcp_read" {
+		" "); got != "mcp__all__get-tiny-image mcp__files__write_file mcp__files__write_file "+
+		"mcp__all__trigger-elicitation-request mcp_read" {
 		t.Errorf("the gate saw %s", got)
 	}
 	seen := 0

@@ -35,7 +35,8 @@ func ParseHosts(list []string) (Hosts, error) {
 
 func parsePattern(text string) (p pattern, err error) {
 	if strings.Contains(text, "/") {
-		return p, fmt.Errorf("%s is not a host: give only its name, and a port if it is not 80 or 443, such as example.com or example.com:8443", Shown(text))
+		return p, fmt.Errorf("%s is not a host: give only its name, and a port if it is not 80 or 443, such as "+
+			"example.com or example.com:8443", Shown(text))
 	}
 	name, port, err := splitPort(text)
 	if err != nil {

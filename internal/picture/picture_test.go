@@ -160,7 +160,8 @@ func TestU2_Orientation(t *testing.T) {
 	photo := jpegOf(t, m)
 	for turn, dark := range map[byte][2]int{1: {0, 0}, 2: {1, 0}, 3: {1, 1}, 4: {0, 1}, 5: {0, 0}, 6: {1, 0}, 7: {1, 1},
 		8: {0, 1}} {
-		exif := append([]byte("\xff\xe1\x00\x22Exif\x00\x00II*\x00\x08\x00\x00\x00\x01\x00\x12\x01\x03\x00\x01\x00\x00\x00"), turn, 0, 0, 0, 0, 0, 0, 0)
+		exif := append([]byte("\xff\xe1\x00\x22Exif\x00\x00II*\x00\x08\x00\x00\x00\x01"+
+			"\x00\x12\x01\x03\x00\x01\x00\x00\x00"), turn, 0, 0, 0, 0, 0, 0, 0)
 		p, err := picture.Fit(append(append(bytes.Clone(photo[:2]), exif...), photo[2:]...))
 		if err != nil {
 			t.Fatal(turn, err)

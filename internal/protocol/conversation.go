@@ -20,8 +20,8 @@ import (
 // MaxLine limits a line, in bytes, images included.
 const MaxLine = 32 << 20
 
-// The bounds of what waits: replies that are not written yet, and lines with work. At these bounds no
-// further lines are read.
+// The bounds of what waits: replies that are not written yet, and lines with work. At these bounds
+// no further lines are read.
 const (
 	maxReplies = 1024
 	maxLines   = 64
@@ -79,9 +79,9 @@ type Conversation struct {
 	err    error
 }
 
-// New prepares a conversation with a session that is about to start: it adds to the OnEvent, Closers,
-// OnOwnEvent and OnMode of the Setup, which the caller has set. Asks is the [Asks] of the session.
-// Keep keeps rules for later sessions and returns the name of the file.
+// New prepares a conversation with a session that is about to start: it adds to the OnEvent,
+// Closers, OnOwnEvent and OnMode of the Setup, which the caller has set. Asks is the [Asks] of the
+// session. Keep keeps rules for later sessions and returns the name of the file.
 func New(setup *attractor.Setup, asks *Asks, keep Keep) *Conversation {
 	c := &Conversation{controls: controls{setup: setup, asks: asks, keep: keep,
 		tools: &programTools{tell: setup.Tell, calls: map[string]chan tool.Result{}}}, started: make(chan struct{}),
@@ -179,8 +179,8 @@ func (c *Conversation) tellTakenOver(ctx context.Context) {
 	}
 }
 
-// ContinueLast continues the last input, unless a line has begun another one. It returns an error if
-// the session is ending.
+// ContinueLast continues the last input, unless a line has begun another one. It returns an error
+// if the session is ending.
 func (c *Conversation) ContinueLast() error {
 	<-c.started
 	c.giving.Lock()
@@ -194,8 +194,8 @@ func (c *Conversation) ContinueLast() error {
 	return nil
 }
 
-// finish refuses further work and returns true, unless the worker has some. With force it does so in
-// any case.
+// finish refuses further work and returns true, unless the worker has some. With force it does so
+// in any case.
 func (c *Conversation) finish(force bool) (done bool) {
 	c.giving.Lock()
 	defer c.giving.Unlock()
@@ -301,8 +301,8 @@ func (c *Conversation) read(ctx context.Context, r io.Reader) {
 	}
 }
 
-// enqueue gives a line to the goroutine that takes work, or refuses it if that is about to end. While
-// the queue is full, it blocks.
+// enqueue gives a line to the goroutine that takes work, or refuses it if that is about to end.
+// While the queue is full, it blocks.
 func (c *Conversation) enqueue(ctx context.Context, in *input) {
 	for c.bytes.Load() > maxBytes && ctx.Err() == nil {
 		select {

@@ -8,6 +8,6 @@
 // reads, so nothing holds them up. A third goroutine works on the inputs.
 //
 // The viewer's page sends the same lines, one at a time, to [Conversation.Do]. A [Host] that shows
-// the session to a person is told what they do. A [Page] gives the viewer what the session's journal
-// does not have.
+// the session to a person is told what they do. A [Page] gives the viewer what the session's
+// journal does not have.
 package protocol

@@ -11,8 +11,8 @@ import (
 	"github.com/attractor-go/attractor/llm"
 )
 
-// Do carries out a line that is not from the reader of Run, and returns its reply. It waits until the
-// session has begun, and as long as the line takes, but not longer than ctx. It is safe for
+// Do carries out a line that is not from the reader of Run, and returns its reply. It waits until
+// the session has begun, and as long as the line takes, but not longer than ctx. It is safe for
 // concurrent use.
 func (c *Conversation) Do(ctx context.Context, line []byte) *Reply {
 	in, err := decode(line)
@@ -103,8 +103,8 @@ func (c *Conversation) Interrupt() {
 }
 
 // Alone calls do while nothing else works on the session and no input begins. If something does, it
-// returns an error, but waits for the end of an input that the host was told of. Meanwhile lines are
-// told what is done. The end of ctx ends only the wait.
+// returns an error, but waits for the end of an input that the host was told of. Meanwhile lines
+// are told what is done. The end of ctx ends only the wait.
 func (c *Conversation) Alone(ctx context.Context, what string, do func()) error {
 	c.giving.Lock()
 	c.settle(ctx)

@@ -283,7 +283,8 @@ func (in *input) checkApproval() error {
 	case allows && in.Reason != "":
 		return errors.New("reason is only for the decision deny")
 	case in.Remember != "" && in.Args != nil:
-		return errors.New("remember and args cannot be used together, because the rules to remember are about the call as it was")
+		return errors.New("remember and args cannot be used together, because the rules to remember are about the " +
+			"call as it was")
 	}
 	return in.checkMode()
 }

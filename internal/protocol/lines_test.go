@@ -25,7 +25,8 @@ func TestN2_OversizedLine(t *testing.T) {
 	runtime.ReadMemStats(&before)
 	for i, want := range []string{"one", "", "two"} {
 		line, err := in.Next()
-		if want != "" && string(line) != want || (err != nil) != (want == "") || err != nil && !errors.Is(err, texts.ErrTooLong) ||
+		if want != "" && string(line) != want || (err != nil) != (want == "") ||
+			err != nil && !errors.Is(err, texts.ErrTooLong) ||
 			in.N != i+1 {
 			t.Errorf("line %d is %.20q, %v, want %q", in.N, line, err, want)
 		}

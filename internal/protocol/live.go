@@ -64,8 +64,8 @@ func (p *Page) event(ev agent.Event) {
 	}
 }
 
-// noteRunning notes that an input runs. One that is continued has no event of its own, so the readers
-// get that of one that begins. p.mu is held.
+// noteRunning notes that an input runs. One that is continued has no event of its own, so the
+// readers get that of one that begins. p.mu is held.
 func (p *Page) noteRunning() {
 	if !p.running {
 		p.running = true

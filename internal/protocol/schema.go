@@ -54,7 +54,8 @@ func Schemas() (map[Type]*jsonschema.Schema, error) {
 	schemas := map[Type]*jsonschema.Schema{}
 	for _, t := range Types() {
 		s := &jsonschema.Schema{Type: "object", Properties: map[string]*jsonschema.Schema{},
-			Required: append([]string{"type"}, required(t)...), AdditionalProperties: &jsonschema.Schema{Not: &jsonschema.Schema{}}}
+			Required:             append([]string{"type"}, required(t)...),
+			AdditionalProperties: &jsonschema.Schema{Not: &jsonschema.Schema{}}}
 		s.Properties["type"] = &jsonschema.Schema{Type: "string", Enum: []any{string(t)}}
 		s.Properties["id"] = &jsonschema.Schema{Types: []string{"string", "number"}}
 		for _, name := range Members(t) {

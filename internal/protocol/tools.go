@@ -25,8 +25,8 @@ const maxTools = 128
 // KindToolRequested is the kind of a [ToolRequested].
 const KindToolRequested agent.Kind = "TOOL_REQUESTED"
 
-// ToolRequested asks the program to run a call of a tool that it has brought. The call is permitted.
-// It ends with an [AskEnded].
+// ToolRequested asks the program to run a call of a tool that it has brought. The call is
+// permitted. It ends with an [AskEnded].
 type ToolRequested struct {
 	agent.EventHeader
 	ID        string          `json:"ask"`
@@ -50,7 +50,8 @@ type toolDefinition struct {
 // checkTools returns an error for definitions that no model can have.
 func (in *input) checkTools() error {
 	if in.Tools == nil {
-		return errors.New("tools needs tools, a list of objects with name, description and parameters; an empty one takes all away")
+		return errors.New("tools needs tools, a list of objects with name, description and parameters; an empty one " +
+			"takes all away")
 	}
 	if len(*in.Tools) > maxTools {
 		return fmt.Errorf("tools has %d tools; the most are %d", len(*in.Tools), maxTools)
@@ -59,7 +60,8 @@ func (in *input) checkTools() error {
 	for i, t := range *in.Tools {
 		switch {
 		case !valid.MatchString(t.Name):
-			return fmt.Errorf("tools[%d]: name must have 1 to 64 letters, digits, _ and -, not %q", i, shortened(t.Name))
+			return fmt.Errorf("tools[%d]: name must have 1 to 64 letters, digits, _ and -, not %q", i,
+				shortened(t.Name))
 		case names[t.Name]:
 			return fmt.Errorf("tools[%d]: there are two tools with the name %s", i, t.Name)
 		case len(t.Parameters) > 0 && t.Parameters[0] != '{':
@@ -133,7 +135,8 @@ func (p *programTools) run(ctx context.Context, call *tool.Call) (tool.Result, e
 	select {
 	case r, ok := <-result:
 		if !ok {
-			return tool.Result{}, fmt.Errorf("the program that runs %s has not answered, and cannot any more", call.Name)
+			return tool.Result{}, fmt.Errorf("the program that runs %s has not answered, and cannot any more",
+				call.Name)
 		}
 		return r, nil
 	case <-ctx.Done():

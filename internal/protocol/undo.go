@@ -9,8 +9,8 @@ import (
 	"github.com/attractor-go/attractor/undo"
 )
 
-// The bounds of a reply about changes: bytes of a diff besides its first file, paths of each kind in
-// a plan, and bytes of a plan or a report.
+// The bounds of a reply about changes: bytes of a diff besides its first file, paths of each kind
+// in a plan, and bytes of a plan or a report.
 const (
 	maxDiff    = 256 << 10
 	maxPlanned = 1000
@@ -20,7 +20,8 @@ const (
 // The answers to an undo that has to wait, or to be looked at once more.
 var (
 	errRunning = errors.New("an input is running: interrupt it or wait for its end, and then ask for the undo")
-	errStale   = errors.New("nothing was changed, because the files or the session have changed since that plan; ask for a new one")
+	errStale   = errors.New("nothing was changed, because the files or the session have changed since that plan; ask " +
+		"for a new one")
 )
 
 // diff returns what the session has changed until now.

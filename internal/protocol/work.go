@@ -46,8 +46,8 @@ func (c *Conversation) give(ctx context.Context, in *input) (r Reply, err error)
 }
 
 // settle waits until the worker is idle or works on the next input, if the program already knows
-// that the input before has ended. So what a line means does not depend on how fast the program sends
-// it. c.giving is held, but not while settle waits.
+// that the input before has ended. So what a line means does not depend on how fast the program
+// sends it. c.giving is held, but not while settle waits.
 func (c *Conversation) settle(ctx context.Context) {
 	for c.running && ctx.Err() == nil {
 		next, ended := c.told.ended()

@@ -423,7 +423,8 @@ func TestL4_ProxyPlainRequestsAreUnambiguous(t *testing.T) {
 			sent := strings.NewReplacer("HOST", host, "TLS", w.tlsPort).Replace(text)
 			raw(t, p, sent)
 			forwarded := strings.Contains(
-				" another Host, folded, a second request, a smuggled one, an upgrade, a name in the URL, length and chunked, bare line feeds, ", " "+name+", ")
+				" another Host, folded, a second request, a smuggled one, an upgrade, a name in the URL, length and "+
+					"chunked, bare line feeds, ", " "+name+", ")
 			await.Holds(func() bool { // the proxy ends a connection on which this process was too slow to send
 				if forwarded && w.requests() == 0 {
 					raw(t, p, sent)

@@ -22,7 +22,8 @@ func newBrake(bin string) (brake, error) {
 		return "", err
 	}
 	b := brake(filepath.Join(bin, "hold"))
-	const script = "#!/bin/sh\ni=0\nwhile [ -e '%s' ] && [ $i -lt 1200 ]; do %s 0.05; i=$((i + 1)); done\nexec %[2]s \"$@\"\n"
+	const script = "#!/bin/sh\ni=0\nwhile [ -e '%s' ] && [ $i -lt 1200 ]; do %s 0.05; i=$((i + 1)); done\nexec %[2]s " +
+		"\"$@\"\n"
 	return b, os.WriteFile(filepath.Join(bin, "sleep"), fmt.Appendf(nil, script, b, sleep), 0o755)
 }
 

@@ -31,7 +31,8 @@ func TestQ1_RecordingIsTrue(t *testing.T) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(timeless(recorded.Description), timeless(played.transcript)); diff != "" {
-		t.Errorf("%s does not show what the command prints; go run ./internal/record makes it again (-recorded +played):\n%s", picture, diff)
+		t.Errorf("%s does not show what the command prints; go run ./internal/record makes it again (-recorded "+
+			"+played):\n%s", picture, diff)
 	}
 }
 

@@ -43,7 +43,8 @@ func answers() []fakellm.Turn {
 		{Calls: []fakellm.Call{test}},
 		{Text: "Words are joined by `_`, and punctuation stays. " +
 			"`tr -cs` makes one dash of any run of other characters.",
-			Calls: []fakellm.Call{call("edit_file", "file_path", "slug.sh", "old_string", old, "new_string", dashes), test}},
+			Calls: []fakellm.Call{call("edit_file", "file_path", "slug.sh", "old_string", old, "new_string", dashes),
+				test}},
 		{Text: "A dash is left at either end; `sed` takes it.",
 			Calls: []fakellm.Call{call("edit_file", "file_path", "slug.sh", "old_string", dashes, "new_string",
 				dashes+" | sed 's/^-//; s/-$//'")}},

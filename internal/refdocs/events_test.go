@@ -14,7 +14,8 @@ func (s *Source) Events(title, intro string) string {
 	p.WriteString("\n## Every event\n\n" + table(s.members(s.lookup(p.agent, "EventHeader"))))
 	p.kinds(ast.IsExported, "kind", "session_id", "seq", "time")
 	p.types()
-	p.WriteString("\n# Codes of warnings\n\nThe `code` of a WARNING is one of these, or one that a program of yours gives:\n\n")
+	p.WriteString("\n# Codes of warnings\n\nThe `code` of a WARNING is one of these, or one that a program of yours " +
+		"gives:\n\n")
 	for _, c := range s.warningCodes() {
 		p.WriteString("- " + code(c) + "\n")
 	}

@@ -25,7 +25,8 @@ func Page(t testing.TB, file, again, page string, update bool) {
 	old, now := strings.Split(string(was), "\n"), strings.Split(page, "\n")
 	for i := range max(len(old), len(now)) {
 		if i >= len(old) || i >= len(now) || old[i] != now[i] {
-			t.Errorf("%s is not what the code says, from line %d on; make it again with: %s\nin the file:   %s\nfrom the code: %s", file, i+1, again, at(old, i), at(now, i))
+			t.Errorf("%s is not what the code says, from line %d on; make it again with: %s\nin the file:   %s\nfrom "+
+				"the code: %s", file, i+1, again, at(old, i), at(now, i))
 			return
 		}
 	}

@@ -37,8 +37,10 @@ func read(t *testing.T, name string) string {
 }
 
 func TestQ4_Events(t *testing.T) {
-	page := source(t).Events("Events", `The events of a session, as `+"`OnEvent`"+` and `+"`Session.Events`"+` give them to a Go program, and as `+"`attractor run --json`"+`
-and `+"`attractor sessions events`"+` print them. An event is one flat JSON object. A member with ? is left out when it has its zero value. Kinds and
+	page := source(t).Events("Events", `The events of a session, as `+"`OnEvent`"+` and `+"`Session.Events`"+
+		` give them to a Go program, and as `+"`attractor run --json`"+`
+and `+"`attractor sessions events`"+
+		` print them. An event is one flat JSON object. A member with ? is left out when it has its zero value. Kinds and
 members can be added: skip those that you do not know.
 
 With `+"`--input json`"+` there are further events, of the host; [docs/protocol.md](../protocol.md) describes them, and in which order events come.`)
@@ -57,7 +59,8 @@ func TestQ4_WarningCodes(t *testing.T) {
 }
 
 func TestQ4_Records(t *testing.T) {
-	page := source(t).Records("Records", `The records in the journal of a session, as the code declares them. A member with ? is left out when it has its zero value.
+	page := source(t).Records("Records",
+		`The records in the journal of a session, as the code declares them. A member with ? is left out when it has its zero value.
 [journal/FORMAT.md](../../journal/FORMAT.md) owns the format: the lines around the records, what each record means, and when it is on disk.`)
 	Page(t, "../../docs/reference/records.md", again, page, *update)
 }
@@ -97,14 +100,17 @@ func TestQ4_RecordsAreInTheFormat(t *testing.T) {
 }
 
 func TestQ4_Errors(t *testing.T) {
-	page := source(t).Errors("Errors that programs match", `The errors that the packages export. Match values with `+"`errors.Is`"+` and types with `+"`errors.As`"+`; the text of an error is
-for people. The names of the kinds of package llm are also the `+"`error_kind`"+` of the events ERROR, LLM_RETRY and MODEL_CHANGED.
+	page := source(t).Errors("Errors that programs match", `The errors that the packages export. Match values with `+
+		"`errors.Is`"+` and types with `+"`errors.As`"+`; the text of an error is
+for people. The names of the kinds of package llm are also the `+"`error_kind`"+
+		` of the events ERROR, LLM_RETRY and MODEL_CHANGED.
 [Messages](messages.md) has the texts, and [troubleshooting](../troubleshooting.md) says what to do about those that people meet.`)
 	Page(t, "../../docs/reference/errors.md", again, page, *update)
 }
 
 func TestQ4_Messages(t *testing.T) {
-	page := source(t).Messages("Messages", `Every message that the programs and packages make themselves, by the package that makes it, sorted; ... stands for what differs.
+	page := source(t).Messages("Messages",
+		`Every message that the programs and packages make themselves, by the package that makes it, sorted; ... stands for what differs.
 A printed error can consist of several: the last one is the cause. What a vendor's server, git or the system says is not among them.
 [Troubleshooting](../troubleshooting.md) says what to do about the messages that people meet.`)
 	Page(t, "../../docs/reference/messages.md", again, page, *update)

@@ -8,18 +8,19 @@ import (
 )
 
 const (
-	// maxPattern is the most bytes of a pattern. Each may name a class of some kilobytes, such as \pL,
-	// so this bounds what parsing takes, at 60 MB.
+	// maxPattern is the most bytes of a pattern. Each may name a class of some kilobytes, such as
+	// \pL, so this bounds what parsing takes, at 60 MB.
 	maxPattern = 32 << 10
-	// maxSize is the most bytes of an expression as it is compiled: 26,000 characters, or as many steps.
-	// RE2 has 8 MB, and Rust's package 10 MB, but here a search holds several forms of it, and parallel
-	// ones are usual.
+	// maxSize is the most bytes of an expression as it is compiled: 26,000 characters, or as many
+	// steps. RE2 has 8 MB, and Rust's package 10 MB, but here a search holds several forms of it,
+	// and parallel ones are usual.
 	maxSize = 1 << 20
 
 	instBytes, runeBytes = 40, 4 // of syntax.Inst, and of a bound of a class
 )
 
-// ErrTooLarge is returned for an expression that would take too much memory. It wraps fs.ErrInvalid.
+// ErrTooLarge is returned for an expression that would take too much memory. It wraps
+// fs.ErrInvalid.
 var ErrTooLarge error = tooLarge{}
 
 type tooLarge struct{}
@@ -39,8 +40,8 @@ func Compile(pattern string) (*regexp.Regexp, error) {
 	return regexp.Compile(pattern)
 }
 
-// Parse is syntax.Parse, except that it returns [ErrTooLarge] for what would be too large when it is
-// compiled.
+// Parse is syntax.Parse, except that it returns [ErrTooLarge] for what would be too large when it
+// is compiled.
 func Parse(pattern string, flags syntax.Flags) (*syntax.Regexp, error) {
 	if len(pattern) > maxPattern {
 		return nil, ErrTooLarge

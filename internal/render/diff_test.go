@@ -9,7 +9,8 @@ import (
 	"github.com/attractor-go/attractor/tool"
 )
 
-const someDiff = "--- a/f.go\n+++ b/f.go\n@@ -8,4 +8,4 @@\n func f() {\n-\told\x1b[2J\n+\tnew\n }\n \n@@ -100,2 +100,2 @@\n-- a\n-c\n+- b\n+漢字\n\\ No newline at end of file\n"
+const someDiff = "--- a/f.go\n+++ b/f.go\n@@ -8,4 +8,4 @@\n func f() {\n-\told\x1b[2J\n+\tnew\n }\n \n@@ -100,2 " +
+	"+100,2 @@\n-- a\n-c\n+- b\n+漢字\n\\ No newline at end of file\n"
 
 // A change is shown with the numbers of its lines, those that are gone in the old file and all
 // others in the new one.

@@ -12,7 +12,8 @@ const (
 
 // Entry returns an entry of a list as lines: a name and a text about it, both clean. The text is
 // wrapped at words in a column beside the name, or below the name where the style's width leaves
-// too little room, also for its longest word. Without a name it has all columns, and its further lines are indented.
+// too little room, also for its longest word. Without a name it has all columns, and its further
+// lines are indented.
 func (s Style) Entry(name, text string) string {
 	indent, first := entryIndent+entryName+1, strings.Repeat(" ", entryIndent)+name
 	switch {
@@ -72,7 +73,8 @@ func (s Style) Prose(text string) string {
 	return strings.Join(s.indented("", text), "\n")
 }
 
-// indented returns the lines of a text, wrapped at words, with an indent in front of what they have.
+// indented returns the lines of a text, wrapped at words, with an indent in front of what they
+// have.
 func (s Style) indented(indent, text string) (lines []string) {
 	for line := range strings.SplitSeq(text, "\n") {
 		body := strings.TrimLeft(line, " ")

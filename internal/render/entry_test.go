@@ -36,8 +36,10 @@ func TestN3_Entry(t *testing.T) {
 // A warning is wrapped at words, below its beginning; what is indented stays so. Without a width
 // nothing is wrapped.
 func TestN3_Warning(t *testing.T) {
-	text := "these files of the project are not used:\n  .mcp.json and .claude/settings.json\nto decide, run: attractor trust"
-	want := "! these files of the\n  project are not used:\n    .mcp.json and\n    .claude/settings.json\n  to decide, run:\n  attractor trust"
+	text := "these files of the project are not used:\n  .mcp.json and .claude/settings.json\nto decide, run: " +
+		"attractor trust"
+	want := "! these files of the\n  project are not used:\n    .mcp.json and\n    .claude/settings.json\n  to " +
+		"decide, run:\n  attractor trust"
 	if got := (Style{Width: 24}).Warning(text); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}

@@ -31,8 +31,8 @@ func FuzzQuestion(f *testing.F) {
 		}
 		for line := range strings.Lines(Question(q)) {
 			ours := strings.HasPrefix(line, "  ")
-			for _, prefix := range []string{"The agent ", "In the directory ", "Asked because ", "Asked because:", "The rule is ",
-				"Careful, some characters only look like others: ", OneLine(path) + " leads to ",
+			for _, prefix := range []string{"The agent ", "In the directory ", "Asked because ", "Asked because:",
+				"The rule is ", "Careful, some characters only look like others: ", OneLine(path) + " leads to ",
 				"It uses ", "All of this is one call, "} {
 				ours = ours || strings.HasPrefix(line, prefix)
 			}

@@ -38,7 +38,8 @@ func TestU20_NoRowLooksLikeTheQuestion(t *testing.T) {
 			t.Errorf("%s: asked %d times: %s", name, asked, Question(q))
 		}
 		short := name == "blanks" || name == "empty lines"
-		if short && len(shown) > 15 || !short && name != "a reason" && !strings.Contains(Question(q), "one call, with") {
+		if short && len(shown) > 15 || !short && name != "a reason" && !strings.Contains(Question(q),
+			"one call, with") {
 			t.Errorf("%s: the question has %d rows: %s", name, len(shown), Question(q))
 		}
 	}
@@ -66,11 +67,14 @@ func TestU20_Squeezed(t *testing.T) {
 // A row ends behind a blank near its end, so that words stay whole. A word that is long is broken.
 func TestU20_RowsEndBehindWords(t *testing.T) {
 	for text, want := range map[string]string{
-		"Asked because the rule of the project says so.\nIt": "Asked because the rule of the \n    ┊ project says so.\nIt",
-		"one two three four five six seven eight 12":         "one two three four five six \n    ┊ seven eight 12",
-		"one two three four five six se\nnine":               "one two three four five six se\nnine",
-		"a " + strings.Repeat("b", 40):                       "a " + strings.Repeat("b", 28) + "\n    ┊ " + strings.Repeat("b", 12),
-		"a\n" + strings.Repeat("b", 40):                      "a\n" + strings.Repeat("b", 30) + "\n    ┊ " + strings.Repeat("b", 10),
+		"Asked because the rule of the project says so.\nIt": "Asked because the rule of the \n    ┊ project " +
+			"says so.\nIt",
+		"one two three four five six seven eight 12": "one two three four five six \n    ┊ seven eight 12",
+		"one two three four five six se\nnine":       "one two three four five six se\nnine",
+		"a " + strings.Repeat("b", 40): "a " + strings.Repeat("b", 28) + "\n    ┊ " +
+			strings.Repeat("b", 12),
+		"a\n" + strings.Repeat("b", 40): "a\n" + strings.Repeat("b", 30) + "\n    ┊ " +
+			strings.Repeat("b", 10),
 	} {
 		if got := InRows(text, 30); got != want {
 			t.Errorf("%q is %q, want %q", text, got, want)

@@ -207,8 +207,8 @@ func (s *Session) close(e *agent.ProcessingEnd) {
 	if e.CostUSD > 0 {
 		spent += " · " + Money(e.CostUSD)
 	}
-	s.words(piece{fmt.Sprintf("%s · %s · %s · %s · %v", word, Count(e.Turns, "turn"), Count(s.calls, "tool call"), spent,
-		Rounded(e.Time.Sub(s.began))), faint})
+	s.words(piece{fmt.Sprintf("%s · %s · %s · %s · %v", word, Count(e.Turns, "turn"), Count(s.calls, "tool call"),
+		spent, Rounded(e.Time.Sub(s.began))), faint})
 }
 
 // words appends a line that is wrapped at words, where the style has a width.

@@ -92,8 +92,8 @@ func TestX9_LongNotesAreFolded(t *testing.T) {
 func TestN3_CallsAreWrappedAtWords(t *testing.T) {
 	for colour, want := range map[bool]string{
 		false: "✗ shell sh a-test.sh --again\n  --and --again · exit code 1\n  <1ms\n",
-		true: "\x1b[31m✗\x1b[0m \x1b[1mshell\x1b[0m sh a-test.sh --again\n  --and --again · \x1b[31mexit code 1\x1b[0m\n" +
-			"  \x1b[2m<1ms\x1b[0m\n",
+		true: "\x1b[31m✗\x1b[0m \x1b[1mshell\x1b[0m sh a-test.sh --again\n  --and --again · \x1b[31mexit code " +
+			"1\x1b[0m\n  \x1b[2m<1ms\x1b[0m\n",
 	} {
 		s := NewSession(Style{Width: 30, Colour: colour})
 		s.Event(&agent.ToolCallStart{CallID: "1", Name: "shell",

@@ -38,7 +38,8 @@ func Fill(text string, value func(name string) (Value, bool)) (string, error) {
 	f := filler{script: text, value: value, hdocs: map[syntax.Node]bool{}}
 	syntax.Walk(file, f.visit)
 	if len(f.hdocs) > 0 && slices.ContainsFunc(f.edits, func(e edit) bool { return strings.Contains(e.text, "\n") }) {
-		return "", errors.New("an argument of several lines cannot stand in a script with a here document, whose text begins with a line")
+		return "", errors.New("an argument of several lines cannot stand in a script with a here document, whose " +
+			"text begins with a line")
 	}
 	if f.err != nil {
 		return "", f.err

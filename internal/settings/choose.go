@@ -10,8 +10,8 @@ import (
 // Values holds the values of all places and knows which of them count.
 type Values struct{ values []Value }
 
-// Choose decides which values count: for each setting, those of the highest place. resumes says that
-// the session is an earlier one or a fork.
+// Choose decides which values count: for each setting, those of the highest place. resumes says
+// that the session is an earlier one or a fork.
 func Choose(values []Value, resumes bool) *Values {
 	s := &Values{splitModelNames(slices.Clone(values))}
 	slices.SortStableFunc(s.values, func(a, b Value) int { return int(b.Origin.Place) - int(a.Origin.Place) })
@@ -152,8 +152,8 @@ func (s *Values) dropOfOtherModels() {
 	}, "context_window")
 }
 
-// dropOfOtherSandboxes drops what another agent's settings say about the network of a sandbox, unless
-// the same file chooses the sandbox that counts: they open the network of that one alone.
+// dropOfOtherSandboxes drops what another agent's settings say about the network of a sandbox,
+// unless the same file chooses the sandbox that counts: they open the network of that one alone.
 func (s *Values) dropOfOtherSandboxes() {
 	level := s.Get("sandbox")
 	if level == nil {

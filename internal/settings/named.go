@@ -170,7 +170,8 @@ func (p *Named) member(m *texts.Member) (line int, err error) {
 		}
 	case "key_variable":
 		if p.KeyVars = []string{text}; !isVariable(text) {
-			return m.Line, errors.New("key_variable must be the name of a variable of the environment that has the key, such as WORK_API_KEY, and not the key itself")
+			return m.Line, errors.New("key_variable must be the name of a variable of the environment that has the " +
+				"key, such as WORK_API_KEY, and not the key itself")
 		}
 	case "key_command":
 		p.KeyCommand = text
@@ -181,7 +182,8 @@ func (p *Named) member(m *texts.Member) (line int, err error) {
 // unknownMember returns an error for a member that providers do not have.
 func unknownMember(name string) error {
 	for other, instead := range map[string]string{
-		"api_key":  "keys are not in files: name the variable that has it in key_variable, or a command that prints it in key_command",
+		"api_key": "keys are not in files: name the variable that has it in key_variable, or a command that prints " +
+			"it in key_command",
 		"env_key":  "write key_variable",
 		"wire_api": "write format", "type": "write format",
 		"http_headers": "write headers", "extra_headers": "write headers", "extra_body": "write body",
@@ -329,7 +331,10 @@ func splitModelNames(values []Value) []Value {
 		name, model, ok := strings.Cut(v.One(), "/")
 		if v.Key != "model" || !ok || model == "" || v.Origin.Place < PlaceUser ||
 			!slices.ContainsFunc(own, func(p Named) bool { return p.Name == name }) ||
-			slices.ContainsFunc(values, func(o Value) bool { return o.Key == "provider" && o.Origin.Place == v.Origin.Place }) {
+			slices.ContainsFunc(values, func(o Value) bool {
+				return o.Key == "provider" &&
+					o.Origin.Place == v.Origin.Place
+			}) {
 			continue
 		}
 		v.Text = []string{model}

@@ -33,16 +33,18 @@ func settingsOf(t *testing.T, text string, vars map[string]string) ([]Value, err
 func TestX6_MistakesInProviders(t *testing.T) {
 	for text, want := range map[string]string{
 		`{"providers": []}`: "line 1: providers must be an object of providers, not an array",
-		"{\"providers\": {\n\"work\": {\n\"format\": \"openai\", \"base_url\": \"http://x\"}}}":             `line 3: providers.work.format must be Chat Completions, Messages, Responses or generateContent, not "openai"`,
-		"{\"providers\": {\n\"work\": {\"format\": \"messages\"}}}":                                         "line 2: providers.work.base_url is missing",
-		"{\"providers\": {\n\"groq\": {\"base_url\": \"http://x\"}}}":                                       "line 2: providers.groq is wrong: groq is the name of a provider that is there already",
-		`{"providers": {"work": {"base_url": "hunter22"}}}`:                                                 "line 1: providers.work.base_url must begin with http:// or https://, followed by a host",
-		`{"providers": {"work": {"base_url": "http://x", "api_key": "hunter22"}}}`:                          "providers.work.api_key is no member of a provider: keys are not in files",
-		`{"providers": {"work": {"base_url": "http://x", "env_key": "X"}}}`:                                 "providers.work.env_key is no member of a provider: write key_variable",
-		`{"providers": {"work": {"base_url": "http://x", "baseUrl": "X"}}}`:                                 "providers.work.baseUrl is no member of a provider; do you mean base_url?",
-		`{"providers": {"work": {"base_url": "http://x", "key_variable": "sk-hunter22"}}}`:                  "providers.work.key_variable must be the name of a variable",
-		`{"providers": {"work": {"base_url": "http://x", "key_variable": "A", "key_command": "b"}}}`:        "providers.work has both key_variable and key_command: remove one",
-		"{\"providers\": {\"work\": {\"base_url\": \"http://x\",\n\"headers\": {\"X\":\n 5}}}}":             "line 2: providers.work.headers.X must be a string, not the number 5",
+		"{\"providers\": {\n\"work\": {\n\"format\": \"openai\", \"base_url\": \"http://x\"}}}": `line 3: providers.work.format must be Chat Completions, Messages, Responses or generateContent, not "openai"`,
+		"{\"providers\": {\n\"work\": {\"format\": \"messages\"}}}":                             "line 2: providers.work.base_url is missing",
+		"{\"providers\": {\n\"groq\": {\"base_url\": \"http://x\"}}}": "line 2: providers.groq is wrong: groq is " +
+			"the name of a provider that is there already",
+		`{"providers": {"work": {"base_url": "hunter22"}}}`:                                          "line 1: providers.work.base_url must begin with http:// or https://, followed by a host",
+		`{"providers": {"work": {"base_url": "http://x", "api_key": "hunter22"}}}`:                   "providers.work.api_key is no member of a provider: keys are not in files",
+		`{"providers": {"work": {"base_url": "http://x", "env_key": "X"}}}`:                          "providers.work.env_key is no member of a provider: write key_variable",
+		`{"providers": {"work": {"base_url": "http://x", "baseUrl": "X"}}}`:                          "providers.work.baseUrl is no member of a provider; do you mean base_url?",
+		`{"providers": {"work": {"base_url": "http://x", "key_variable": "sk-hunter22"}}}`:           "providers.work.key_variable must be the name of a variable",
+		`{"providers": {"work": {"base_url": "http://x", "key_variable": "A", "key_command": "b"}}}`: "providers.work has both key_variable and key_command: remove one",
+		"{\"providers\": {\"work\": {\"base_url\": \"http://x\",\n\"headers\": {\"X\":\n 5}}}}": "line 2: " +
+			"providers.work.headers.X must be a string, not the number 5",
 		`{"providers": {"work": {"base_url": "http://x", "headers": {"X": "hunter22\n"}}}}`:                 "the value of the header X has a line feed",
 		`{"providers": {"work": {"base_url": "http://x", "body": {"tools": []}}}}`:                          `the body: provider option "tools" is set by the request itself`,
 		`{"providers": {"work": {"base_url": "http://x", "body": 5}}}`:                                      "providers.work.body must be an object, not the number 5",
@@ -81,16 +83,19 @@ func TestX6_ProvidersAreRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	named := NamedIn(values)
-	if len(named) != 2 || named[0].Name != "lab" || named[0].Format != providers.ChatCompletions || named[0].Models != nil {
+	if len(named) != 2 || named[0].Name != "lab" || named[0].Format != providers.ChatCompletions ||
+		named[0].Models != nil {
 		t.Fatalf("%+v", named)
 	}
 	w := named[1]
-	if w.Format != providers.GenerateContent || w.URLs[0] != "https://${HOST}:${PORT}/v1" || w.KeyVars[0] != "WORK_KEY" ||
+	if w.Format != providers.GenerateContent || w.URLs[0] != "https://${HOST}:${PORT}/v1" ||
+		w.KeyVars[0] != "WORK_KEY" ||
 		w.Headers["X-Team"] != "core" || string(w.Body) != `{"top_k": 20}` || w.Model != "b/2" || len(w.Models) != 2 ||
 		w.Models[0].Provider != "work" || w.Models[0].Window != 65536 || w.Models[0].Prices[0].Output != 2 {
 		t.Errorf("%+v", w)
 	}
-	values, err = settingsOf(t, strings.Replace(text, `"provider": "lab", "fallback": ["work/b/2"]`, `"effort": "low"`, 1),
+	values, err = settingsOf(t, strings.Replace(text, `"provider": "lab", "fallback": ["work/b/2"]`, `"effort": "low"`,
+		1),
 		map[string]string{"ATTRACTOR_PROVIDERS": `{"own": {"base_url": "http://y"}}`, "ATTRACTOR_PROVIDER": "own"})
 	if named := NamedIn(values); err != nil || len(named) != 1 || named[0].Name != "own" {
 		t.Errorf("%+v, %v", named, err)
@@ -100,7 +105,8 @@ func TestX6_ProvidersAreRead(t *testing.T) {
 // A model with the name of one of the user's own providers in front chooses that provider, unless a
 // provider stands beside it. Other models may have a slash.
 func TestX6_ModelsChooseProviders(t *testing.T) {
-	own := Value{Key: keyProviders, Text: []string{`{"work": {"base_url": "http://x"}}`}, Origin: Origin{Place: PlaceUser}}
+	own := Value{Key: keyProviders, Text: []string{`{"work": {"base_url": "http://x"}}`},
+		Origin: Origin{Place: PlaceUser}}
 	at := func(place Place, key, text string) Value {
 		return Value{Key: key, Text: []string{text}, Origin: Origin{Place: place, Name: place.String()}}
 	}

@@ -282,9 +282,12 @@ func (f *other) codex() {
 	default:
 		f.note("sandbox_mode", "there is no such level; the setting sandbox has "+strings.Join(sandbox.Levels(), ", "))
 	}
-	f.noteMembers(map[string]string{"mcp_servers": "servers have files of their own (attractor mcp --help)", "model_context_window": "use the setting context_window",
-		"openai_base_url": "use the setting base_url", "shell_environment_policy": "variables with secrets are kept from commands",
-		"permissions": "use rules (attractor rules --help)", "default_permissions": "use rules (attractor rules --help)",
+	f.noteMembers(map[string]string{"mcp_servers": "servers have files of their own (attractor mcp --help)",
+		"model_context_window": "use the setting context_window",
+		"openai_base_url":      "use the setting base_url", "shell_environment_policy": "variables with secrets " +
+			"are kept from commands",
+		"permissions": "use rules (attractor rules --help)", "default_permissions": "use rules (attractor " +
+			"rules --help)",
 		"web_search": "use the setting web_search"})
 }
 
@@ -311,8 +314,10 @@ func (f *other) gemini() {
 		f.NoFull = f.file + ": security.disableYoloMode"
 	}
 	f.chooseDirs("context.includeDirectories")
-	f.noteMembers(map[string]string{"tools.allowed": "use rules (attractor rules --help)", "tools.core": "use rules (attractor rules --help)",
-		"tools.exclude": "use rules (attractor rules --help)", "security.disableAlwaysAllow": "rules that allow can be kept",
+	f.noteMembers(map[string]string{"tools.allowed": "use rules (attractor rules --help)",
+		"tools.core":    "use rules (attractor rules --help)",
+		"tools.exclude": "use rules (attractor rules --help)", "security.disableAlwaysAllow": "rules that allow " +
+			"can be kept",
 		"security.folderTrust.enabled": "attractor trust decides about each project",
 		"mcpServers":                   "servers have files of their own (attractor mcp --help)"})
 }

@@ -35,29 +35,43 @@ func TestX5_OtherAgents(t *testing.T) {
 		noFull     bool
 		notes      []string // the beginnings, after the name of the file
 	}{
-		"claude": {".claude/settings.json", `{"model": "opus", "effortLevel": "high", "env": {"A": "b", "N": 1}, "permissions": {"defaultMode": "plan",
+		"claude": {".claude/settings.json",
+			`{"model": "opus", "effortLevel": "high", "env": {"A": "b", "N": 1}, "permissions": {"defaultMode": "plan",
 			"additionalDirectories": ["~/lib", "../x"], "disableBypassPermissionsMode": "disable"},
 			"sandbox": {"enabled": true, "network": {"allowedDomains": ["go.dev"]}, "excludedCommands": ["docker"]}, "apiKeyHelper": "x"}`,
-			[]string{"mode=plan", "add_dir=~/lib", "sandbox=workspace", "allow_host=go.dev"}, "anthropic=opus high", true,
+			[]string{"mode=plan", "add_dir=~/lib", "sandbox=workspace", "allow_host=go.dev"}, "anthropic=opus high",
+			true,
 			[]string{"permissions.additionalDirectories", "sandbox.excludedCommands", "env.N", "apiKeyHelper"}},
-		"claude asks nobody": {".claude/settings.json", `{"permissions": {"defaultMode": "bypassPermissions"}, "model": "opusplan", "sandbox": {"enabled": false}}`,
+		"claude asks nobody": {".claude/settings.json",
+			`{"permissions": {"defaultMode": "bypassPermissions"}, "model": "opusplan", "sandbox": {"enabled": false}}`,
 			nil, "", false, []string{"model", "permissions.defaultMode"}},
-		"claude as usual":  {".claude/settings.json", `{"permissions": {"defaultMode": "default"}, "model": "default"}`, nil, "", false, nil},
-		"claude broken":    {".claude/settings.json", `{`, nil, "", false, []string{"nothing of it counts: line 1: the file ends too early"}},
-		"claude no object": {".claude/settings.json", `[]`, nil, "", false, []string{"nothing of it counts: it must be an object, not an array"}},
-		"codex": {".codex/config.toml", "# mine\nmodel = \"gpt-6.1-sol\" # the best\nmodel_reasoning_effort='low'\napproval_policy = \"never\"\nsandbox_mode = \"workspace-write\"\n" +
-			"notify = [\n  \"a]\", # ]\n  'b',\n]\ninstructions = \"\"\"\nmodel = \"not this\"\n\"\"\"\n[sandbox_workspace_write]\nnetwork_access = true\nwritable_roots = [\"/x\"]\n[mcp_servers.docs]\ncommand = \"x\"\n[[more]]\nmodel = \"x\"\n",
+		"claude as usual": {".claude/settings.json", `{"permissions": {"defaultMode": "default"}, "model": "default"}`,
+			nil, "", false, nil},
+		"claude broken": {".claude/settings.json", `{`, nil, "", false, []string{"nothing of it counts: line 1: " +
+			"the file ends too early"}},
+		"claude no object": {".claude/settings.json", `[]`, nil, "", false, []string{"nothing of it counts: it must " +
+			"be an object, not an array"}},
+		"codex": {".codex/config.toml", "# mine\nmodel = \"gpt-6.1-sol\" # the best\nmodel_reasoning_effort='low'\n" +
+			"approval_policy = \"never\"\nsandbox_mode = \"workspace-write\"\nnotify = [\n  \"a]\", # ]\n  'b',\n]\n" +
+			"instructions = \"\"\"\nmodel = \"not this\"\n\"\"\"\n[sandbox_workspace_write]\nnetwork_access = true\n" +
+			"writable_roots = [\"/x\"]\n[mcp_servers.docs]\ncommand = \"x\"\n[[more]]\nmodel = \"x\"\n",
 			[]string{"sandbox=workspace", "network=true"}, "openai=gpt-6.1-sol low", false,
 			[]string{"approval_policy", "sandbox_workspace_write.writable_roots", "mcp_servers"}},
-		"codex with a profile": {".codex/config.toml", "profile = \"p\"\nmodel = \"a\"\nsandbox_mode = \"danger-full-access\"\n[profiles.p]\nmodel = \"b\"\nsandbox_mode = \"read-only\"\n",
+		"codex with a profile": {".codex/config.toml", "profile = \"p\"\nmodel = \"a\"\nsandbox_mode = " +
+			"\"danger-full-access\"\n[profiles.p]\nmodel = \"b\"\nsandbox_mode = \"read-only\"\n",
 			[]string{"sandbox=read-only"}, "openai=b ", false, nil},
-		"codex elsewhere": {".codex/config.toml", "model = \"a\"\nmodel_provider = \"mine\"\napproval_policy = \"on-request\"\n", nil, "", false, []string{"model_provider"}},
-		"codex too deep":  {".codex/config.toml", "\na" + strings.Repeat(".a", 40_000) + " = 1\n", nil, "", false, []string{"nothing of it counts: line 2: more than 32"}},
-		"codex broken":    {".codex/config.toml", "model\n", nil, "", false, []string{"nothing of it counts: line 1"}},
-		"gemini": {".gemini/settings.json", `{"model": {"name": "gemini-3-pro"}, "general": {"defaultApprovalMode": "auto_edit"}, "tools": {"sandbox": true, "exclude": ["x"]},
+		"codex elsewhere": {".codex/config.toml", "model = \"a\"\nmodel_provider = \"mine\"\napproval_policy = " +
+			"\"on-request\"\n", nil, "", false, []string{"model_provider"}},
+		"codex too deep": {".codex/config.toml", "\na" + strings.Repeat(".a", 40_000) + " = 1\n", nil, "", false,
+			[]string{"nothing of it counts: line 2: more than 32"}},
+		"codex broken": {".codex/config.toml", "model\n", nil, "", false, []string{"nothing of it counts: line 1"}},
+		"gemini": {".gemini/settings.json",
+			`{"model": {"name": "gemini-3-pro"}, "general": {"defaultApprovalMode": "auto_edit"}, "tools": {"sandbox": true, "exclude": ["x"]},
 			"security": {"disableYoloMode": true}, "context": {"includeDirectories": ["~/lib"]}}`,
-			[]string{"mode=accept-edits", "sandbox=workspace", "add_dir=~/lib"}, "gemini=gemini-3-pro ", true, []string{"tools.exclude"}},
-		"gemini in a container": {".gemini/settings.json", `{"tools": {"sandbox": "docker"}, "model": "m"}`, nil, "gemini=m ", false, []string{"tools.sandbox"}},
+			[]string{"mode=accept-edits", "sandbox=workspace", "add_dir=~/lib"}, "gemini=gemini-3-pro ", true,
+			[]string{"tools.exclude"}},
+		"gemini in a container": {".gemini/settings.json", `{"tools": {"sandbox": "docker"}, "model": "m"}`, nil,
+			"gemini=m ", false, []string{"tools.sandbox"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			home, getenv := otherHome(t, map[string]string{c.file: c.text, "lib/x": ""})

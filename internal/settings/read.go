@@ -190,8 +190,8 @@ func (s *Setting) fromVariable(text, home string) (v Value, err error) {
 	return v, s.resolve(v.Text, "", home)
 }
 
-// New returns a value for the setting with a key, or an error that says what the value has to be. An
-// empty text stands for the default of a setting that is a text.
+// New returns a value for the setting with a key, or an error that says what the value has to be.
+// An empty text stands for the default of a setting that is a text.
 func New(key string, texts []string, origin Origin) (Value, error) {
 	v := Value{Key: key, Text: slices.Clone(texts), Origin: origin}
 	s, err := find(key)
@@ -228,8 +228,8 @@ func (s *Setting) CheckFlag(text string) error {
 	return of.checkOne(text)
 }
 
-// normalize writes switches as true and false, and numbers in decimal digits, the only forms that the
-// rest of the code knows.
+// normalize writes switches as true and false, and numbers in decimal digits, the only forms that
+// the rest of the code knows.
 func (s *Setting) normalize(texts []string) {
 	for i, text := range texts {
 		switch s.Kind {
@@ -313,8 +313,8 @@ func (s *Setting) resolve(list []string, dir, home string) error {
 	return nil
 }
 
-// withoutProvider returns an error for each place that has a base URL or the command of a key, and no
-// provider: the key of any provider could be sent there, or that key to any provider.
+// withoutProvider returns an error for each place that has a base URL or the command of a key, and
+// no provider: the key of any provider could be sent there, or that key to any provider.
 func withoutProvider(values []Value) (mistakes []error) {
 	var names [PlaceFlag + 1]string
 	for _, v := range values {
@@ -325,7 +325,8 @@ func withoutProvider(values []Value) (mistakes []error) {
 	for _, v := range values {
 		if (v.Key == "base_url" || v.Key == "key_command") && names[v.Origin.Place] == "" {
 			mistakes = append(mistakes,
-				fmt.Errorf("%s: %s needs the provider in the same place, because its key is sent there", v.Origin, v.Key))
+				fmt.Errorf("%s: %s needs the provider in the same place, because its key is sent there", v.Origin,
+					v.Key))
 		}
 	}
 	return mistakes

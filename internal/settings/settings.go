@@ -23,8 +23,8 @@ type Setting struct {
 	// Project says what a file of the project can do. Why says why, if it can do nothing.
 	Project Right
 	Why     string
-	// Default is what counts where nobody chooses, as the flag takes it. It is empty if that depends
-	// on other settings.
+	// Default is what counts where nobody chooses, as the flag takes it. It is empty if that
+	// depends on other settings.
 	Default string
 	// Usage describes the flag. The name of its value is in back quotes.
 	Usage string
@@ -104,24 +104,30 @@ var all = sync.OnceValue(func() []Setting {
 func aboutModels() []Setting {
 	return []Setting{
 		{Key: "provider", Kind: KindText, Why: sendsAway,
-			Usage: "choose the provider by `name`, as attractor models --providers lists them (default: the one whose API key is set)"},
+			Usage: "choose the provider by `name`, as attractor models --providers lists them (default: the one " +
+				"whose API key is set)"},
 		{Key: "model", Kind: KindText, Why: costs,
-			Usage: "choose the model by `name`, or as provider/name; sonnet, opus, haiku and fable are the newest of Anthropic (default: the profile's)"},
+			Usage: "choose the model by `name`, or as provider/name; sonnet, opus, haiku and fable are the newest of " +
+				"Anthropic (default: the profile's)"},
 		{Key: "effort", Kind: KindText, Project: RightAny,
 			Usage: "reason with this `level` of effort, such as low, medium or high (default: the provider's)"},
 		{Key: "fallback", Kind: KindList, Why: sendsAway, check: checkFallback,
-			Usage: "go on with this `provider/model`, until the next prompt, when calls of the chosen one keep failing; can be repeated"},
+			Usage: "go on with this `provider/model`, until the next prompt, when calls of the chosen one keep " +
+				"failing; can be repeated"},
 		{Key: keyProviders, Kind: KindProviders, Why: sendsAway, check: checkProviders},
 		{Key: "base_url", Kind: KindText, Why: sendsAway, check: CheckURL,
 			Usage: "send requests to this `URL`; for openai and openai-compatible it ends in /v1"},
 		{Key: "key_command", Kind: KindText, Why: sendsAway,
-			Usage: "run this `command` for the key of the provider, also when the server refuses the key, instead of reading a variable"},
+			Usage: "run this `command` for the key of the provider, also when the server refuses the key, instead of " +
+				"reading a variable"},
 		{Key: "context_window", Kind: KindNumber, Why: "it depends on your provider", Default: "0",
-			Usage: "the context window of the model in `tokens`, as its server has it; the conversation is compacted before it is full; 0 means that of attractor models, or unknown"},
+			Usage: "the context window of the model in `tokens`, as its server has it; the conversation is compacted " +
+				"before it is full; 0 means that of attractor models, or unknown"},
 		{Key: "idle_timeout", Kind: KindDuration, Why: "it depends on your provider", Default: "5m0s",
 			Usage: "give up when the model is silent for this `duration`"},
 		{Key: "profile", Kind: KindText, Why: "it also chooses the model", check: checkProfile,
-			Usage: "choose the profile, which has the prompt and the tools, by `name`: " + texts.Or(profiles.Names()) + " (default: the provider's)"},
+			Usage: "choose the profile, which has the prompt and the tools, by `name`: " + texts.Or(profiles.Names()) +
+				" (default: the provider's)"},
 		{Key: "native", Kind: KindSwitch, Project: RightAny, Default: "false",
 			Usage: "offer the tools of the vendor's own agent, with its names and formats"},
 		{Key: "instructions", Kind: KindPrompt, Why: "instructions of a project are in AGENTS.md",
@@ -133,13 +139,17 @@ func aboutModels() []Setting {
 func aboutTools() []Setting {
 	return []Setting{
 		{Key: "web", Kind: KindSwitch, Project: RightStricter, Default: "false",
-			Usage: "offer a tool that reads public web pages; each new host is asked about, unless a rule such as WebFetch(domain:go.dev) allows it"},
+			Usage: "offer a tool that reads public web pages; each new host is asked about, unless a rule such as " +
+				"WebFetch(domain:go.dev) allows it"},
 		{Key: "web_search", Kind: KindSwitch, Project: RightStricter, Default: "false",
-			Usage: "let the model search the web, which its vendor runs and bills for each search (anthropic, openai, gemini)"},
+			Usage: "let the model search the web, which its vendor runs and bills for each search (anthropic, " +
+				"openai, gemini)"},
 		{Key: "lsp", Kind: KindText, Project: RightAny, Default: "off",
-			Usage: "add to the result of each edit what it has broken, as these language `servers` say: auto, off, or names such as gopls,pyright"},
+			Usage: "add to the result of each edit what it has broken, as these language `servers` say: auto, off, " +
+				"or names such as gopls,pyright"},
 		{Key: "mcp", Kind: KindFiles, Why: "the servers of a project are in .mcp.json", Joins: true,
-			Usage: "also use the MCP servers in this `file`, which counts as yours; can be repeated (attractor mcp --help describes it)"},
+			Usage: "also use the MCP servers in this `file`, which counts as yours; can be repeated (attractor mcp " +
+				"--help describes it)"},
 		{Key: "no_mcp", Kind: KindSwitch, Why: yourGuards, Default: "false",
 			Usage: "start no MCP servers"},
 		{Key: "no_hooks", Kind: KindSwitch, Why: yourGuards, Default: "false",
@@ -153,27 +163,35 @@ func aboutTools() []Setting {
 func aboutPermissions() []Setting {
 	return []Setting{
 		{Key: "mode", Kind: KindText, Why: permits, check: checkMode,
-			Usage: "decide about tool calls in this `mode`: " + texts.Or(permit.ModeNames()) + " (default: ask; a resumed session that was in plan mode stays in it)"},
+			Usage: "decide about tool calls in this `mode`: " + texts.Or(permit.ModeNames()) +
+				" (default: ask; a resumed session that was in plan mode stays in it)"},
 		{Key: "allow_tool", Kind: KindList, Why: permits, Joins: true,
-			Usage: "allow what this `rule` matches, such as Edit or 'Bash(go test:*)'; can be repeated (attractor rules --help describes rules)"},
+			Usage: "allow what this `rule` matches, such as Edit or 'Bash(go test:*)'; can be repeated (attractor " +
+				"rules --help describes rules)"},
 		{Key: "deny_tool", Kind: KindList, Why: ownRulesFile, Joins: true,
-			Usage: "deny what this `rule` matches; the model is not offered a tool that the name alone denies, such as shell or mcp__github; can be repeated"},
+			Usage: "deny what this `rule` matches; the model is not offered a tool that the name alone denies, such " +
+				"as shell or mcp__github; can be repeated"},
 		{Key: "add_dir", Kind: KindFiles, Why: permits, Joins: true,
-			Usage: "also let tools read and change files in this `directory`; a resumed session keeps it; can be repeated"},
+			Usage: "also let tools read and change files in this `directory`; a resumed session keeps it; can be " +
+				"repeated"},
 		{Key: "rules", Kind: KindFiles, Why: ownRulesFile, Joins: true,
-			Usage: "also use the permission rules in this `file`; can be repeated (attractor rules --help describes them)"},
+			Usage: "also use the permission rules in this `file`; can be repeated (attractor rules --help " +
+				"describes them)"},
 		{Key: "sandbox", Kind: KindText, Project: RightStricter, check: checkLevel, Default: string(sandbox.Off),
 			Usage: "confine commands to this `level`: " + texts.Or(sandbox.Levels())},
 		{Key: "unasked", Kind: KindText, Why: permits, check: checkUnasked, Default: string(sandbox.Off),
-			Usage: "run commands that would ask without a question at this `level`: observe, where they can change nothing and only what that refuses asks; or off"},
+			Usage: "run commands that would ask without a question at this `level`: observe, where they can change " +
+				"nothing and only what that refuses asks; or off"},
 		{Key: "network", Kind: KindSwitch, Why: permits, Default: "false",
 			Usage: "let commands in the sandbox use the network"},
 		{Key: "allow_host", Kind: KindList, Why: permits,
-			Usage: "let commands in the sandbox reach this `host` by HTTP and HTTPS, such as example.com, *.example.com or example.com:8443; can be repeated"},
+			Usage: "let commands in the sandbox reach this `host` by HTTP and HTTPS, such as example.com, " +
+				"*.example.com or example.com:8443; can be repeated"},
 		{Key: "allow_socket", Kind: KindList, Why: permits,
 			Usage: "let commands in the sandbox connect to the Unix socket with this `path`; can be repeated"},
 		{Key: "limit", Kind: KindText, Project: RightStricter, Joins: true, check: checkLimit,
-			Usage: "give each command these `limits`, such as processes=500,memory=2g; also file-size and open-files (default: 4096 processes; none lifts a limit)"},
+			Usage: "give each command these `limits`, such as processes=500,memory=2g; also file-size and open-files " +
+				"(default: 4096 processes; none lifts a limit)"},
 	}
 }
 
@@ -186,25 +204,31 @@ func aboutLimits() []Setting {
 		{Key: "max_turns", Kind: KindNumber, Project: RightStricter, Default: "0",
 			Usage: "stop after `n` responses of the model; 0 means no limit"},
 		{Key: "on_limit", Kind: KindText, Project: RightAny, check: checkOnLimit, Default: "stop",
-			Usage: "take this `action` at --max-rounds or --max-turns: stop, or summarize to get a last text from the model"},
+			Usage: "take this `action` at --max-rounds or --max-turns: stop, or summarize to get a last text from " +
+				"the model"},
 		{Key: "budget_usd", Kind: KindAmount, Project: RightStricter, Default: "0",
 			Usage: "stop before the session and its subagents spend more than this `amount` of US dollars"},
 		{Key: "budget_tokens", Kind: KindNumber, Project: RightStricter, Default: "0",
 			Usage: "stop before the session and its subagents use more than `n` tokens"},
 		{Key: "cache_lifetime", Kind: KindText, Why: costs, check: checkCacheLifetime, Default: CacheAuto,
-			Usage: "ask the provider to keep the prompt in its cache for this `time`, where there is a choice: " + texts.Or(CacheLifetimes()) + "; auto is an hour where that is cheaper"},
+			Usage: "ask the provider to keep the prompt in its cache for this `time`, where there is a choice: " +
+				texts.Or(CacheLifetimes()) + "; auto is an hour where that is cheaper"},
 		{Key: "keep_cache", Kind: KindSwitch, Why: costs, Default: "false",
-			Usage: "while a command, an agent or a person is waited for, ask the model for one token before its cache forgets the prompt, as long as that is cheaper than sending all anew"},
+			Usage: "while a command, an agent or a person is waited for, ask the model for one token before its " +
+				"cache forgets the prompt, as long as that is cheaper than sending all anew"},
 		{Key: "no_journal", Kind: KindSwitch, Why: yourFiles, Default: "false",
 			Usage: "do not keep the session"},
 		{Key: "no_checkpoints", Kind: KindSwitch, Why: yourFiles, Default: "false",
 			Usage: "do not record what is changed: attractor undo cannot take it back"},
 		{Key: "keep_outputs", Kind: KindNumber, Why: yourFiles, Default: strconv.Itoa(DefaultOutputs),
-			Usage: "keep the whole text of long outputs with the session, up to this many `bytes`, to look at and for --resume and --fork; 0 keeps none"},
-		{Key: "max_journal", Kind: KindNumber, Why: yourFiles, check: checkPositive, Default: strconv.Itoa(DefaultJournal),
-			Usage: "end the session before its journal has more than this many `bytes`"},
+			Usage: "keep the whole text of long outputs with the session, up to this many `bytes`, to look at and " +
+				"for --resume and --fork; 0 keeps none"},
+		{Key: "max_journal", Kind: KindNumber, Why: yourFiles, check: checkPositive,
+			Default: strconv.Itoa(DefaultJournal),
+			Usage:   "end the session before its journal has more than this many `bytes`"},
 		{Key: "diffs", Kind: KindNumber, Why: yourFiles, Default: strconv.Itoa(DefaultDiffs),
-			Usage: "record unified diffs of what a call changes, up to this many `bytes` per call; --json prints them; 0 records none"},
+			Usage: "record unified diffs of what a call changes, up to this many `bytes` per call; --json prints " +
+				"them; 0 records none"},
 	}
 }
 
@@ -215,7 +239,8 @@ func onlyFlags() map[string]string {
 		"image": flagOnly, "debug": flagOnly, "dir": flagOnly, "worktree": flagOnly, "env_command": flagOnly,
 		"resume":   flagOnly,
 		"fork":     flagOnly,
-		"continue": flagOnly, "json": flagOnly, "timeout": flagOnly, "output_schema": flagOnly, "output": flagOnly, "result": flagOnly, "check": flagOnly,
+		"continue": flagOnly, "json": flagOnly, "timeout": flagOnly, "output_schema": flagOnly, "output": flagOnly,
+		"result": flagOnly, "check": flagOnly,
 		"check_rounds":  flagOnly,
 		"check_timeout": flagOnly, "view": flagOnly, "input": flagOnly, "answer_timeout": flagOnly,
 		"mcp_wait":        flagOnly,
@@ -223,8 +248,9 @@ func onlyFlags() map[string]string {
 		"api_key":         "keys are in variables of the environment, such as ANTHROPIC_API_KEY",
 		"model_providers": "write \"providers\"",
 		"hooks":           "hooks have files of their own: hooks.json beside this file (attractor hooks --help)",
-		"mcp_servers":     "servers have files of their own: mcp.json beside this file, or .mcp.json in a project (attractor mcp --help)",
-		"permissions":     "rules have files of their own (attractor rules --help)"}
+		"mcp_servers": "servers have files of their own: mcp.json beside this file, or .mcp.json in a project " +
+			"(attractor mcp --help)",
+		"permissions": "rules have files of their own (attractor rules --help)"}
 }
 
 // Place says where a value comes from. A higher place takes precedence over a lower one.

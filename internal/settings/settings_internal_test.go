@@ -47,10 +47,14 @@ func project(text string) ProjectFile {
 // that of the settings which a project can choose.
 func TestN8_ConfigProjectCannot(t *testing.T) {
 	cannot := map[string][]string{ // with values to which the settings would have to be set
-		"provider": {`"openai"`}, "model": {`"m"`}, "cache_lifetime": {`"1h"`}, "keep_cache": {"true", "false"}, "fallback": {`["openai/m"]`, `[]`},
-		"base_url": {`"http://127.0.0.1:1"`}, "key_command": {`"id"`}, "providers": {`{"work": {"base_url": "http://127.0.0.1:1"}}`, `{}`}, "idle_timeout": {`"1s"`}, "context_window": {"1"},
-		"profile":      {`"openai"`},
-		"instructions": {`"@/etc/passwd"`, `"x"`}, "web": {"true"}, "mcp": {`["x.json"]`}, "no_mcp": {"true", "false"},
+		"provider": {`"openai"`}, "model": {`"m"`}, "cache_lifetime": {`"1h"`}, "keep_cache": {"true", "false"},
+		"fallback": {`["openai/m"]`, `[]`},
+		"base_url": {`"http://127.0.0.1:1"`}, "key_command": {`"id"`},
+		"providers": {`{"work": {"base_url": "http://127.0.0.1:1"}}`, `{}`}, "idle_timeout": {`"1s"`},
+		"context_window": {"1"},
+		"profile":        {`"openai"`},
+		"instructions":   {`"@/etc/passwd"`, `"x"`}, "web": {"true"}, "mcp": {`["x.json"]`},
+		"no_mcp":         {"true", "false"},
 		"no_checkpoints": {"true", "false"}, "no_hooks": {"true"}, "strict_hooks": {"false"},
 		"mode": {`"full"`, `"ask"`, `"plan"`}, "allow_tool": {`["Bash"]`}, "deny_tool": {`["Bash"]`},
 		"add_dir": {`["/"]`}, "rules": {`["x.json"]`}, "sandbox": {`"off"`, `"workspace-weak"`},

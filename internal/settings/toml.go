@@ -9,8 +9,8 @@ import (
 	"github.com/attractor-go/attractor/internal/texts"
 )
 
-// tomlMembers returns the members of a TOML file by their names, with those of their tables and dots
-// in front.
+// tomlMembers returns the members of a TOML file by their names, with those of their tables and
+// dots in front.
 func tomlMembers(data []byte) (map[string]any, error) {
 	if line, err := texts.CheckTOML(string(data)); err != nil {
 		return nil, fmt.Errorf("line %d: %w", line, err)

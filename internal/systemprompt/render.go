@@ -58,8 +58,8 @@ func compactionNotice(compacts bool) string {
 	if !compacts {
 		return ""
 	}
-	return "# Long sessions\n\nWhen this conversation becomes too long, a summary replaces its beginning and you go on from there. Do not stop " +
-		"early, skip checks or leave work undone to save space."
+	return "# Long sessions\n\nWhen this conversation becomes too long, a summary replaces its beginning and you go " +
+		"on from there. Do not stop early, skip checks or leave work undone to save space."
 }
 
 // toolGuidance returns the Guidance of tools.

@@ -42,9 +42,9 @@ func ForeignIn(text, replaced string) string {
 // and what to do instead. It follows the name of the file.
 func Refusal(name, char string) string {
 	return fmt.Sprintf(
-		"is not UTF-8, so only ASCII text can be put into it; %q would be in another encoding than the rest. Nothing was "+
-			"changed. Leave such text out, or convert the file to UTF-8, edit it, and convert it back with the encodings exchanged: `%s`, where "+
-			"ENCODING is the file's, such as CP932, GBK or ISO-8859-1",
+		"is not UTF-8, so only ASCII text can be put into it; %q would be in another encoding than the rest. "+
+			"Nothing was changed. Leave such text out, or convert the file to UTF-8, edit it, and convert it back "+
+			"with the encodings exchanged: `%s`, where ENCODING is the file's, such as CP932, GBK or ISO-8859-1",
 		char,
 		convert("ENCODING", name),
 	)

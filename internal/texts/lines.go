@@ -26,8 +26,8 @@ func NewLines(in io.Reader, most int) *Lines {
 	return &Lines{in: bufio.NewReaderSize(in, 64<<10), max: most}
 }
 
-// Next returns the next line without its end. The last line needs no end. Of a line that is too long
-// it returns the beginning and ErrTooLong; the rest is skipped.
+// Next returns the next line without its end. The last line needs no end. Of a line that is too
+// long it returns the beginning and ErrTooLong; the rest is skipped.
 func (l *Lines) Next() (line []byte, err error) {
 	l.N++
 	tooLong := false

@@ -17,8 +17,8 @@ func Look(name string) string {
 	return strings.Map(keyboard, norm.NFC.String(name))
 }
 
-// FoldedPath returns the same text for all names of a file that some file system takes for the same one:
-// without case, in one normal form, and without the characters that some ignore.
+// FoldedPath returns the same text for all names of a file that some file system takes for the same
+// one: without case, in one normal form, and without the characters that some ignore.
 func FoldedPath(name string) string {
 	if isASCII(name) {
 		return strings.ToLower(name)

@@ -3,9 +3,9 @@ package texts
 // maxToken is the length of the longest token that is not divided: as long as secrets are.
 const maxToken = 256
 
-// TokenStart returns the start of the token that goes on at an offset, where a text is to end so that
-// it has no part of a secret. It returns the offset itself where no token goes on, or one that is
-// long.
+// TokenStart returns the start of the token that goes on at an offset, where a text is to end so
+// that it has no part of a secret. It returns the offset itself where no token goes on, or one that
+// is long.
 func TokenStart(text []byte, at int) int {
 	if at < len(text) && !inToken(text[at]) {
 		return at
@@ -18,9 +18,9 @@ func TokenStart(text []byte, at int) int {
 	return at
 }
 
-// TokenEnd returns the end of the token that has begun before an offset, where a text is to begin so
-// that it has no part of a secret. It returns the offset itself where no token goes on, or one that
-// is long.
+// TokenEnd returns the end of the token that has begun before an offset, where a text is to begin
+// so that it has no part of a secret. It returns the offset itself where no token goes on, or one
+// that is long.
 func TokenEnd(text []byte, at int) int {
 	if at == 0 || !inToken(text[at-1]) {
 		return at

@@ -18,8 +18,10 @@ func TestM7_DepthOfTOML(t *testing.T) {
 		}
 	}
 	for _, flat := range []string{"# " + many("."), "a = '" + many("[") + "'", `a = "\"` + many("{") + `"`,
-		`a = """` + many("a.\n[") + `\""""""`, "a = '''" + many("'.{") + "'''''", many("[[a.b]]\nc.d = {e.f = [1.5, 2.5]}\n"),
-		"a = [" + many("{b.c = 1.5}, ") + "]", many("]"), "a = '" + many(".") + "\n", "a = [\n" + many("1.5,\n") + "]"} {
+		`a = """` + many("a.\n[") + `\""""""`, "a = '''" + many("'.{") + "'''''", many("[[a.b]]\nc.d = {e.f = " +
+			"[1.5, 2.5]}\n"),
+		"a = [" + many("{b.c = 1.5}, ") + "]", many("]"), "a = '" + many(".") + "\n", "a = [\n" + many("1.5,\n") +
+			"]"} {
 		if line, err := texts.CheckTOML(flat); err != nil {
 			t.Errorf("%.30s: line %d, %v", flat, line, err)
 		}

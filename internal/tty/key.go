@@ -135,8 +135,8 @@ func (d *Decoder) Discard() {
 	}
 }
 
-// pasted reads a pasted text up to its end, or up to what may be the beginning of its end. It returns
-// how many bytes it has read and, when it is done, the key.
+// pasted reads a pasted text up to its end, or up to what may be the beginning of its end. It
+// returns how many bytes it has read and, when it is done, the key.
 func (d *Decoder) pasted(in []byte) (n int, key Key, done bool) {
 	end := bytes.Index(in, pasteEnd)
 	if end < 0 {

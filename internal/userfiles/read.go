@@ -30,8 +30,8 @@ func Read(name string, limit int64) (data []byte, err error) {
 	return io.ReadAll(io.LimitReader(f, limit))
 }
 
-// ReadSettings is [Read] for a file whose loss would change what is allowed: a link to nothing is an
-// error that is no [fs.ErrNotExist].
+// ReadSettings is [Read] for a file whose loss would change what is allowed: a link to nothing is
+// an error that is no [fs.ErrNotExist].
 func ReadSettings(name string, limit int64) ([]byte, error) {
 	data, err := Read(name, limit)
 	if !errors.Is(err, fs.ErrNotExist) {

@@ -17,7 +17,8 @@ func TestN8_LinkToNothing(t *testing.T) {
 	if err := os.Symlink("gone.json", name); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := ReadSettings(name, 9); err == nil || errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "gone.json") {
+	if _, err := ReadSettings(name, 9); err == nil || errors.Is(err, fs.ErrNotExist) ||
+		!strings.Contains(err.Error(), "gone.json") {
 		t.Errorf("a link to nothing: %v", err)
 	}
 	if err := os.WriteFile(filepath.Join(filepath.Dir(name), "gone.json"), []byte("{}"), 0o600); err != nil {

@@ -26,7 +26,8 @@ func TestX10_InstallsTheSameVersion(t *testing.T) {
 			dir:  "cmd/attractor-env",
 			want: "go install ./cmd/attractor-env  # in a clone of https://github.com/attractor-go/attractor"},
 		"changes": {main: debug.Module{Path: module, Version: "v0.1.0+dirty"}, dir: "fleet/cmd/attractor-fleet",
-			want: "go -C fleet install ./cmd/attractor-fleet  # in a clone of https://github.com/attractor-go/attractor"},
+			want: "go -C fleet install ./cmd/attractor-fleet  # in a clone of " +
+				"https://github.com/attractor-go/attractor"},
 		"a clone of the library": {main: debug.Module{Path: "example.com/bot"},
 			deps: []*debug.Module{{Path: module, Version: "v0.1.1", Replace: &debug.Module{Path: "../attractor"}}},
 			dir:  "cmd/attractor-env",

@@ -378,7 +378,8 @@ func storeContexts(t *testing.T, s journal.Store) {
 	cancel()
 	for _, c := range []outcome{{"Create", failed(s.Create(ctx, "new"))}, {"Open", failed(s.Open(ctx, "s"))},
 		{"Read", failed(s.Read(ctx, "s"))}, {"Follow", failureOf(s.Follow(ctx, "s", 1))},
-		{"List", failed(s.List(ctx))}, {"Remove", s.Remove(ctx, "s")}, {"Fork", failed(s.Fork(ctx, "s", "t", 1, nil))}} {
+		{"List", failed(s.List(ctx))}, {"Remove", s.Remove(ctx, "s")},
+		{"Fork", failed(s.Fork(ctx, "s", "t", 1, nil))}} {
 		if !errors.Is(c.err, context.Canceled) {
 			t.Errorf("%s after the end of its context = %v, want context.Canceled", c.call, c.err)
 		}

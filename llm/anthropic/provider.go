@@ -104,7 +104,8 @@ func (p *Provider) Name() string { return p.call.Provider }
 // Stream implements [llm.Provider].
 func (p *Provider) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.StreamEvent, error] {
 	call := p.call
-	if o, err := parseOptions(p.body, req.Options[p.Name()]); err == nil && len(o.betas) > 0 { // encode returns the error
+	// encode returns the error
+	if o, err := parseOptions(p.body, req.Options[p.Name()]); err == nil && len(o.betas) > 0 {
 		call.Header = maps.Clone(call.Header)
 		call.Header["Anthropic-Beta"] = []string{strings.Join(slices.Concat(call.Header["Anthropic-Beta"], o.betas),
 			",")}

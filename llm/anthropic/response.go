@@ -130,7 +130,8 @@ func (d *decoder) start(m *wireMessage) error {
 	return nil
 }
 
-// Stopped implements [api.Decoder]. Content after the reason to stop does not belong to the response.
+// Stopped implements [api.Decoder]. Content after the reason to stop does not belong to the
+// response.
 func (d *decoder) Stopped() bool { return d.Response.Finish.Reason != "" }
 
 // afterStop ends a block that is still open and ignores everything else.

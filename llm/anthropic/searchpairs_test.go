@@ -9,8 +9,8 @@ import (
 	"github.com/attractor-go/attractor/llm"
 )
 
-// Thinking does not stay at the end of a response from which a search without a result was left out,
-// and a conversation begins with the same bytes until then.
+// Thinking does not stay at the end of a response from which a search without a result was left
+// out, and a conversation begins with the same bytes until then.
 func TestV7_PendingSearchAfterThinking(t *testing.T) {
 	p := provider(t, Options{})
 	paused := llm.Message{Role: llm.RoleAssistant, Provider: defaultName, Parts: llm.Parts{
@@ -65,7 +65,8 @@ func TestV7_RepeatedResults(t *testing.T) {
 func TestV7_PendingSearchRenewsNothing(t *testing.T) {
 	search := llm.Opaque{Provider: defaultName,
 		Data: `{"type":"server_tool_use","id":"s1","name":"web_search","input":{"query":"x"}}`}
-	found := llm.Opaque{Provider: defaultName, Data: `{"type":"web_search_tool_result","tool_use_id":"s1","content":[]}`}
+	found := llm.Opaque{Provider: defaultName,
+		Data: `{"type":"web_search_tool_result","tool_use_id":"s1","content":[]}`}
 	hosted := []llm.ToolDefinition{{Name: llm.HostedWebSearch, Hosted: llm.HostedWebSearch}}
 	answer := func(parts ...llm.Part) llm.Message {
 		return llm.Message{Role: llm.RoleAssistant, Provider: defaultName, Parts: parts}
@@ -76,9 +77,10 @@ func TestV7_PendingSearchRenewsNothing(t *testing.T) {
 		options  Options
 		want     bool
 	}{
-		"a pause":           {[]llm.Message{answer(search)}, Options{}, false},
-		"results of calls":  {[]llm.Message{mixed, llm.ToolResults(llm.ToolResult{CallID: "c"})}, Options{}, false},
-		"an answered one":   {[]llm.Message{answer(search, found, llm.Text{Text: "a"}), llm.User("b")}, Options{}, true},
+		"a pause":          {[]llm.Message{answer(search)}, Options{}, false},
+		"results of calls": {[]llm.Message{mixed, llm.ToolResults(llm.ToolResult{CallID: "c"})}, Options{}, false},
+		"an answered one": {[]llm.Message{answer(search, found, llm.Text{Text: "a"}), llm.User("b")}, Options{},
+			true},
 		"one that is left":  {[]llm.Message{answer(search), llm.User("b")}, Options{}, true},
 		"a server without":  {[]llm.Message{answer(search)}, Options{NoWebSearch: true}, true},
 		"none in the words": {[]llm.Message{llm.User("b")}, Options{}, true},

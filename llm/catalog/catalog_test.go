@@ -29,12 +29,14 @@ func TestG10_BuiltinFactsAreSound(t *testing.T) {
 				seen[key] = true
 			}
 		}
-		if m.Window <= 0 || m.MaxWindow != 0 && m.MaxWindow <= m.Window || m.MaxOutput <= 0 || m.MaxOutput > m.Window || len(m.Input) == 0 {
+		if m.Window <= 0 || m.MaxWindow != 0 && m.MaxWindow <= m.Window || m.MaxOutput <= 0 || m.MaxOutput > m.Window ||
+			len(m.Input) == 0 {
 			t.Errorf("%s/%s: window %d, output %d, input %v", m.Provider, m.ID, m.Window, m.MaxOutput, m.Input)
 		}
 		above := -1
 		for _, p := range m.Prices {
-			if free := strings.HasSuffix(m.ID, ":free"); p.Input <= 0 && !free || p.Output < p.Input || p.Above <= above {
+			if free := strings.HasSuffix(m.ID, ":free"); p.Input <= 0 && !free || p.Output < p.Input ||
+				p.Above <= above {
 				t.Errorf("%s/%s: price %+v", m.Provider, m.ID, p)
 			}
 			above = p.Above
@@ -45,7 +47,8 @@ func TestG10_BuiltinFactsAreSound(t *testing.T) {
 func TestG10_NumbersThatCannotBeTrue(t *testing.T) {
 	for _, wrong := range []string{`"context_window": -5`, `"prices": [{"input": -1, "output": 2}]`} {
 		text := `[{"provider": "acme", "id": "m", ` + wrong + `}]`
-		if _, err := catalog.New().Read(strings.NewReader(text)); err == nil || !strings.Contains(err.Error(), "from 0 on") {
+		if _, err := catalog.New().Read(strings.NewReader(text)); err == nil ||
+			!strings.Contains(err.Error(), "from 0 on") {
 			t.Errorf("%s: %v", text, err)
 		}
 	}

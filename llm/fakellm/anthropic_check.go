@@ -111,8 +111,9 @@ func (w *anthropicRequest) checkMessages(c *checker) {
 			case "tool_result":
 				c.refuse(j != len(results), "messages.%d: `tool_result` blocks must come first in their message", i)
 				c.refuse(!slices.Contains(open, b.ToolUseID),
-					"messages.%d.content.%d: unexpected `tool_use_id` found in `tool_result` blocks: %s. Each `tool_result` "+
-						"block must have a corresponding `tool_use` block in the previous message.", i, j, b.ToolUseID)
+					"messages.%d.content.%d: unexpected `tool_use_id` found in `tool_result` blocks: %s. Each "+
+						"`tool_result` block must have a corresponding `tool_use` block in the previous message.", i, j,
+					b.ToolUseID)
 				results = append(results, b.ToolUseID)
 			}
 		}

@@ -189,8 +189,8 @@ func (w *geminiRequest) checkCalls(c *geminiChecker) {
 
 func (c *geminiChecker) unequal(fault bool) {
 	c.refuse(fault,
-		"Please ensure that the number of function response parts is equal to the number of function call parts of the "+
-			"function call turn.")
+		"Please ensure that the number of function response parts is equal to the number of function call "+
+			"parts of the function call turn.")
 }
 
 // checkSignatures requires a signature on the first call of each content of the current turn. The
@@ -211,7 +211,7 @@ func (w *geminiRequest) checkSignatures(c *geminiChecker) {
 		p := content.Parts[at]
 		c.refuse(p.Signature == "",
 			"Function call is missing a thought_signature in functionCall parts. This is required for tools to work "+
-				"correctly, and missing thought_signature may lead to degraded model performance. Additional data, function call "+
-				"`default_api:%s` , position %d.", p.FunctionCall.Name, at+1)
+				"correctly, and missing thought_signature may lead to degraded model performance. Additional data, "+
+				"function call `default_api:%s` , position %d.", p.FunctionCall.Name, at+1)
 	}
 }

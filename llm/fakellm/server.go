@@ -60,8 +60,8 @@ type format interface {
 	// whole returns the response as one JSON value, stream returns it as events.
 	whole(a *response) []byte
 	stream(a *response) []frame
-	// failure returns the error body of a refusal, inBand the event of an overload in the middle of a
-	// stream.
+	// failure returns the error body of a refusal, inBand the event of an overload in the middle of
+	// a stream.
 	failure(f *refusal) []byte
 	inBand() frame
 	ping() frame

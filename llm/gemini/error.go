@@ -50,8 +50,9 @@ func decodeError(body []byte) api.Failure {
 		return api.DecodeError(body)
 	}
 	e := w.Error
-	f := api.Failure{Code: e.Status, Message: e.Message, Kind: api.CodeKind(e.Status), RetryAfter: api.SaidDelay(e.Message,
-		"Please retry in ")}
+	f := api.Failure{Code: e.Status, Message: e.Message, Kind: api.CodeKind(e.Status),
+		RetryAfter: api.SaidDelay(e.Message,
+			"Please retry in ")}
 	if code, err := strconv.Atoi(string(e.Code)); err == nil {
 		f.Status = code
 	}

@@ -111,7 +111,8 @@ func (d *decoder) addGrounding(raw *json.RawMessage) {
 	}
 	d.Count(len(*raw))
 	for _, q := range w.Queries {
-		if q = llm.CutSearch(q); q != "" && len(d.search.queries) < maxQueries && !slices.Contains(d.search.queries, q) {
+		if q = llm.CutSearch(q); q != "" && len(d.search.queries) < maxQueries && !slices.Contains(d.search.queries,
+			q) {
 			d.search.queries = append(d.search.queries, q)
 		}
 	}

@@ -37,8 +37,8 @@ func TestV7_EndlessQueries(t *testing.T) {
 	}
 }
 
-// What the API tells of its searches goes back whole and with the search, or not at all; and a request
-// that is to call no tool has none.
+// What the API tells of its searches goes back whole and with the search, or not at all; and a
+// request that is to call no tool has none.
 func TestV7_InvocationsGoBackWhole(t *testing.T) {
 	p, err := New(Options{APIKey: "k"})
 	if err != nil {

@@ -124,7 +124,8 @@ func appendMedia(b []byte, m llm.Media) ([]byte, error) {
 		b = appendSource(append(b, `,"file_data":`...), m)
 	default:
 		return nil, llm.Errorf(llm.ErrUnsupported,
-			"media of type %q: the Responses API takes jpeg, png, gif and webp images, pdf and other documents, and text", m.MIME)
+			"media of type %q: the Responses API takes jpeg, png, gif and webp images, pdf and other documents, "+
+				"and text", m.MIME)
 	}
 	return append(b, '}'), nil
 }

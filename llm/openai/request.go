@@ -16,7 +16,8 @@ func (p *Provider) encode(req *llm.Request) ([][]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	req = api.DropHosted(req, !p.noWebSearch && req.Effort != "minimal") // "cannot be used with reasoning.effort 'minimal'"
+	// "cannot be used with reasoning.effort 'minimal'"
+	req = api.DropHosted(req, !p.noWebSearch && req.Effort != "minimal")
 	params, err := encodeParams(req, own)
 	if err != nil {
 		return nil, err

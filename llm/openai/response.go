@@ -253,8 +253,8 @@ func (it *item) isWhole() bool {
 	return true
 }
 
-// isOpen reports whether an item of the whole output has begun in the stream and not ended there. At
-// its place may be an item of another kind, which it does not end.
+// isOpen reports whether an item of the whole output has begun in the stream and not ended there.
+// At its place may be an item of another kind, which it does not end.
 func (d *decoder) isOpen(index int, raw json.RawMessage) bool {
 	var head struct{ ID, Type string }
 	err := json.Unmarshal(raw, &head)

@@ -54,7 +54,8 @@ var phrases = []string{
 	`{"error":{"code":400,"message":"the request exceeds the available context size. try increasing the context size or enable context shift","type":"exceed_context_size_error","n_ctx":4096}}`,
 	`{"error":"prompt too long; exceeded max context length by 5 tokens"}`,
 	`{"error":"Trying to keep the first 4000 tokens when context the overflows. However, the model is loaded with less"}`,
-	"{\"error\":\"Input validation error: `inputs` tokens + `max_new_tokens` must be <= 4096. Given: 5000 `inputs` tokens\",\"error_type\":\"validation\"}",
+	"{\"error\":\"Input validation error: `inputs` tokens + `max_new_tokens` must be <= 4096. Given: 5000 `inputs` " +
+		"tokens\",\"error_type\":\"validation\"}",
 	`{"object":"error","message":"This model's maximum context length is 4096 tokens. However, you requested 5000 tokens","type":"BadRequestError","param":null,"code":400}`,
 	`{"error":{"message":"litellm.ContextWindowExceededError: too much","type":null,"code":"400"}}`,
 	`{"message":"too many tokens: total number of tokens in the prompt cannot exceed 128000"}`,
@@ -116,7 +117,8 @@ func TestG1_StreamCorpus(t *testing.T) {
 		})
 	}
 	t.Logf("files: %v; recordings: %d answers, %d others", ran, answers, others)
-	if ran["openai-compatible http_cassette"]+ran["openai-compatible sse_data_lines"]+ran["openai-compatible json_body"] != 110 || answers < 198 {
+	if ran["openai-compatible http_cassette"]+ran["openai-compatible sse_data_lines"]+ran["openai-compatible "+
+		"json_body"] != 110 || answers < 198 {
 		t.Errorf("files %v, answers %d: less than there are", slices.Sorted(maps.Keys(ran)), answers)
 	}
 }

@@ -36,7 +36,8 @@ func appendMedia(b []byte, m llm.Media) ([]byte, error) {
 		return append(append(append(b, `","format":"`...), name...), `"}}`...), nil
 	}
 	return nil, llm.Errorf(llm.ErrUnsupported,
-		"media of type %q: Chat Completions takes images and, as data, audio of the types wav, mp3, flac, ogg, aac and m4a", m.MIME)
+		"media of type %q: Chat Completions takes images and, as data, audio of the types wav, mp3, flac, ogg, "+
+			"aac and m4a", m.MIME)
 }
 
 func appendImage(b []byte, m llm.Media) []byte {

@@ -107,9 +107,12 @@ func TestI11_OddUsage(t *testing.T) {
 		{"anthropic", anthropic(`[]`, `{"output_tokens":9}`), 0, 0, 9},
 		{"anthropic", anthropic(`{"input_tokens":100,"cache_read_input_tokens":30}`,
 			`{"input_tokens":0,"cache_read_input_tokens":0,"output_tokens":9}`), 130, 30, 9},
-		{"anthropic", anthropic(`{"input_tokens":0}`, `{"input_tokens":7,"cache_creation":null,"output_tokens":9}`), 7, 0, 9},
-		{"openai", openai(`{"input_tokens":100.0,"input_tokens_details":{"cached_tokens":500},"output_tokens":"5"}`), 100, 100, 5},
-		{"gemini", gemini(`{"promptTokenCount":"10","cachedContentTokenCount":900,"candidatesTokenCount":5.0}`), 10, 10, 5},
+		{"anthropic", anthropic(`{"input_tokens":0}`, `{"input_tokens":7,"cache_creation":null,"output_tokens":9}`), 7,
+			0, 9},
+		{"openai", openai(`{"input_tokens":100.0,"input_tokens_details":{"cached_tokens":500},"output_tokens":"5"}`),
+			100, 100, 5},
+		{"gemini", gemini(`{"promptTokenCount":"10","cachedContentTokenCount":900,"candidatesTokenCount":5.0}`), 10, 10,
+			5},
 		{"openai-compatible", stream(chatText, fmt.Sprintf(chatEnd, "stop"),
 			`{"id":"c","choices":[],"usage":{"prompt_tokens":"5","completion_tokens":7.0}}`), 5, 0, 7},
 	} {
@@ -128,7 +131,8 @@ func TestI11_OddUsage(t *testing.T) {
 // and ones whose beginning is missing.
 func TestX7_EndsInOtherWords(t *testing.T) {
 	anthropic := func(end ...string) string {
-		return stream(append([]string{antStart, antText0, fmt.Sprintf(antDelta, 0), fmt.Sprintf(antStop, 0)}, end...)...)
+		return stream(append([]string{antStart, antText0, fmt.Sprintf(antDelta, 0), fmt.Sprintf(antStop, 0)},
+			end...)...)
 	}
 	const (
 		created  = `{"type":"response.created","response":{"id":"r"}}`
@@ -140,8 +144,10 @@ func TestX7_EndsInOtherWords(t *testing.T) {
 		{"anthropic", anthropic(`{"type":"message_delta","usage":{"output_tokens":3}}`, antOver)},
 		{"anthropic", anthropic(antOver)},
 		{"gemini", stream(gemText, `{"candidates":[{"finishReason":"stop"}]}`)},
-		{"openai", stream(created, oaiDelta, `{"type":"response.done","response":{"id":"r","status":"completed","output":[]}}`)},
-		{"openai", stream(created, oaiDelta, `{"type":"response.completed","response":{"id":"r","output":[{"type":"message","id":"m1","content":[{"type":"output_text","text":"Yes."}]}]}}`)},
+		{"openai", stream(created, oaiDelta,
+			`{"type":"response.done","response":{"id":"r","status":"completed","output":[]}}`)},
+		{"openai", stream(created, oaiDelta,
+			`{"type":"response.completed","response":{"id":"r","output":[{"type":"message","id":"m1","content":[{"type":"output_text","text":"Yes."}]}]}}`)},
 	} {
 		if r, err := streamed(t, c.provider, c.body); err != nil {
 			t.Errorf("%s: %v", c.body, err)
@@ -149,7 +155,8 @@ func TestX7_EndsInOtherWords(t *testing.T) {
 			t.Errorf("%s: %s", c.body, said(r))
 		}
 	}
-	_, err := streamed(t, "openai", stream(created, `{"type":"response.done","response":{"status":"failed","error":{"code":"server_error","message":"No."}}}`))
+	_, err := streamed(t, "openai",
+		stream(created, `{"type":"response.done","response":{"status":"failed","error":{"code":"server_error","message":"No."}}}`))
 	if !errors.Is(err, llm.ErrServer) {
 		t.Errorf("a failed response that is done: %v", err)
 	}

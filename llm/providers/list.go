@@ -148,7 +148,8 @@ func (w *wireModel) model(provider, id string) llm.Model {
 	m := llm.Model{ID: id, Provider: provider, Name: w.DisplayName,
 		Window: cmp.Or(w.ContextLength, w.ContextWindow, w.MaxContextLength, w.MaxModelLen, w.InputTokenLimit,
 			w.MaxInputTokens, w.Meta.Context),
-		MaxOutput: cmp.Or(w.TopProvider.MaxCompletionTokens, w.MaxCompletionTokens, w.MaxOutputTokens, w.OutputTokenLimit),
+		MaxOutput: cmp.Or(w.TopProvider.MaxCompletionTokens, w.MaxCompletionTokens, w.MaxOutputTokens,
+			w.OutputTokenLimit),
 		// without a list of parameters an effort may be one of them
 		Reasoning: w.Parameters == nil || slices.Contains(w.Parameters, "reasoning")}
 	for _, modality := range w.Architecture.InputModalities {
@@ -159,7 +160,8 @@ func (w *wireModel) model(provider, id string) llm.Model {
 	}
 	p := w.Pricing
 	if p.Prompt > 0 || p.Completion > 0 || strings.HasSuffix(id, ":free") {
-		m.Prices = []llm.Price{{Input: p.Prompt, Output: p.Completion, CacheRead: p.CacheRead, CacheWrite: p.CacheWrite}}
+		m.Prices = []llm.Price{{Input: p.Prompt, Output: p.Completion, CacheRead: p.CacheRead,
+			CacheWrite: p.CacheWrite}}
 	}
 	return m
 }

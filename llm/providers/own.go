@@ -26,7 +26,8 @@ func (k Kind) Check() error {
 		return fmt.Errorf(
 			"%q cannot be the name of a provider, which has letters, digits, hyphens, underscores and dots", k.Name)
 	case !slices.Contains(Formats(), k.Format):
-		return fmt.Errorf("the format must be Chat Completions, Messages, Responses or generateContent, not %q", k.Format)
+		return fmt.Errorf("the format must be Chat Completions, Messages, Responses or generateContent, not %q",
+			k.Format)
 	case len(k.URLs) == 0:
 		return errors.New("the base URL is missing")
 	}

@@ -25,8 +25,8 @@ func acme(change func(*providers.Kind)) providers.Kind {
 	return k
 }
 
-// A row of a program's own is checked before it is used. What is wrong is named, and no value, which
-// may be a key, is quoted.
+// A row of a program's own is checked before it is used. What is wrong is named, and no value,
+// which may be a key, is quoted.
 func TestX6_CheckOfARow(t *testing.T) {
 	if err := acme(nil).Check(); err != nil {
 		t.Fatal(err)
@@ -36,18 +36,27 @@ func TestX6_CheckOfARow(t *testing.T) {
 		`"a/b" cannot be the name`:                     func(k *providers.Kind) { k.Name = "a/b" },
 		`"" cannot be the name`:                        func(k *providers.Kind) { k.Name = "" },
 		`the format must be Chat Completions, Messages, Responses or generateContent, not "chat"`: func(k *providers.Kind) { k.Format = "chat" },
-		"the base URL is missing":                       func(k *providers.Kind) { k.URLs = nil },
-		"the base URL must begin":                       func(k *providers.Kind) { k.URLs = []string{"hunter22.example"} },
-		"the value of the header X-Key has a line feed": func(k *providers.Kind) { k.Headers["X-Key"] = "hunter22\nHost: evil" },
-		`"X Key" cannot be the name of a header`:        func(k *providers.Kind) { k.Headers["X Key"] = "hunter22" },
-		"the header host is set by the request itself":  func(k *providers.Kind) { k.Headers["host"] = "hunter22" },
-		`the body: provider option "messages" is set`:   func(k *providers.Kind) { k.Body = json.RawMessage(`{"messages":["hunter22"]}`) },
-		"the body: provider options must be a JSON":     func(k *providers.Kind) { k.Body = json.RawMessage(`["hunter22"]`) },
+		"the base URL is missing": func(k *providers.Kind) { k.URLs = nil },
+		"the base URL must begin": func(k *providers.Kind) { k.URLs = []string{"hunter22.example"} },
+		"the value of the header X-Key has a line feed": func(k *providers.Kind) {
+			k.Headers["X-Key"] = "hunter22\n" +
+				"Host: evil"
+		},
+		`"X Key" cannot be the name of a header`:       func(k *providers.Kind) { k.Headers["X Key"] = "hunter22" },
+		"the header host is set by the request itself": func(k *providers.Kind) { k.Headers["host"] = "hunter22" },
+		`the body: provider option "messages" is set`:  func(k *providers.Kind) { k.Body = json.RawMessage(`{"messages":["hunter22"]}`) },
+		"the body: provider options must be a JSON":    func(k *providers.Kind) { k.Body = json.RawMessage(`["hunter22"]`) },
 		`"contents" is set`: func(k *providers.Kind) {
 			k.Format, k.Body = providers.GenerateContent, json.RawMessage(`{"contents":[]}`)
 		},
-		`"system" is set`: func(k *providers.Kind) { k.Format, k.Body = providers.Messages, json.RawMessage(`{"system":"x"}`) },
-		`"input" is set`:  func(k *providers.Kind) { k.Format, k.Body = providers.Responses, json.RawMessage(`{"input":"x"}`) },
+		`"system" is set`: func(k *providers.Kind) {
+			k.Format, k.Body = providers.Messages,
+				json.RawMessage(`{"system":"x"}`)
+		},
+		`"input" is set`: func(k *providers.Kind) {
+			k.Format, k.Body = providers.Responses,
+				json.RawMessage(`{"input":"x"}`)
+		},
 	} {
 		err := acme(change).Check()
 		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "hunter22") {
@@ -76,7 +85,8 @@ func TestX6_HeadersAndBodyAreSent(t *testing.T) {
 		vars := map[string]string{"PLACE": strings.TrimPrefix(web.URL, "http://"), "ACME_KEY": "key-of-a-test"}
 		if config, set := kind.Config(func(name string) string { return vars[name] }); set {
 			t.Errorf("%s: without the variable of a header %+v suffices", format, config)
-		} else if _, err := kind.New(config); !errors.Is(err, llm.ErrConfiguration) || !strings.Contains(err.Error(), "set TEAM in the environment") {
+		} else if _, err := kind.New(config); !errors.Is(err, llm.ErrConfiguration) ||
+			!strings.Contains(err.Error(), "set TEAM in the environment") {
 			t.Errorf("%s: without the variable of a header: %v", format, err)
 		}
 		vars["TEAM"] = "core/"

@@ -20,8 +20,8 @@ import (
 	"github.com/attractor-go/attractor/llm/providers"
 )
 
-// expected describes what the server of a provider sees, with a key and the variables of the URL set, and
-// what it refuses as the real one does by its documents and by public reports.
+// expected describes what the server of a provider sees, with a key and the variables of the URL
+// set, and what it refuses as the real one does by its documents and by public reports.
 type expected struct {
 	url     string // of a request, with the model of the test
 	header  string // that has the key
@@ -37,9 +37,10 @@ const bearer, strictID = "Authorization", `"id":"[a-zA-Z0-9]{9}"`
 
 func table() map[string]expected {
 	return map[string]expected{
-		"anthropic":         {url: "https://api.anthropic.com/v1/messages", header: "X-Api-Key"},
-		"openai":            {url: "https://api.openai.com/v1/responses", header: bearer},
-		"gemini":            {url: "https://generativelanguage.googleapis.com/v1beta/models/MODEL", header: "X-Goog-Api-Key"},
+		"anthropic": {url: "https://api.anthropic.com/v1/messages", header: "X-Api-Key"},
+		"openai":    {url: "https://api.openai.com/v1/responses", header: bearer},
+		"gemini": {url: "https://generativelanguage.googleapis.com/v1beta/models/MODEL",
+			header: "X-Goog-Api-Key"},
 		"openai-compatible": {url: "https://models.example/v1/chat/completions", header: bearer},
 		"openrouter": {url: "https://openrouter.ai/api/v1/chat/completions", header: bearer,
 			model: "openai/gpt-oss-120b", member: "reasoning"},
@@ -50,7 +51,8 @@ func table() map[string]expected {
 		"deepseek": {url: "https://api.deepseek.com/chat/completions", header: bearer,
 			needs: []string{`"reasoning_content":"[^"]`, `"reasoning_content":""`}},
 		"mistral": {url: "https://api.mistral.ai/v1/chat/completions", header: bearer,
-			refuses: []string{`"stream_options"`, `"max_completion_tokens"`, `"prompt_cache_key"`}, needs: []string{strictID,
+			refuses: []string{`"stream_options"`, `"max_completion_tokens"`, `"prompt_cache_key"`},
+			needs: []string{strictID,
 				`"tool_call_id":"[a-zA-Z0-9]{9}"`}, counts: true},
 		"moonshotai": {url: "https://api.moonshot.ai/v1/chat/completions", header: bearer,
 			needs: []string{`"reasoning_content":""`, `"prompt_cache_key":"session"`}},
@@ -70,14 +72,15 @@ func table() map[string]expected {
 		"together": {url: "https://api.together.ai/v1/chat/completions", header: bearer, member: "reasoning"},
 		"fireworks": {url: "https://api.fireworks.ai/inference/v1/chat/completions", header: bearer,
 			sends: "X-Session-Affinity"},
-		"huggingface":       {url: "https://router.huggingface.co/v1/chat/completions", header: bearer},
-		"nvidia":            {url: "https://integrate.api.nvidia.com/v1/chat/completions", header: bearer},
-		"baseten":           {url: "https://inference.baseten.co/v1/chat/completions", header: bearer},
-		"vercel-ai-gateway": {url: "https://ai-gateway.vercel.sh/v1/messages", header: bearer, needs: []string{`"cache_control"`}},
-		"ollama":            {url: "http://localhost:11434/v1/chat/completions", member: "reasoning"},
-		"lmstudio":          {url: "http://localhost:1234/v1/chat/completions", header: bearer},
-		"vllm":              {url: "http://localhost:8000/v1/chat/completions", header: bearer},
-		"llamacpp":          {url: "http://localhost:8080/v1/chat/completions", header: bearer},
+		"huggingface": {url: "https://router.huggingface.co/v1/chat/completions", header: bearer},
+		"nvidia":      {url: "https://integrate.api.nvidia.com/v1/chat/completions", header: bearer},
+		"baseten":     {url: "https://inference.baseten.co/v1/chat/completions", header: bearer},
+		"vercel-ai-gateway": {url: "https://ai-gateway.vercel.sh/v1/messages", header: bearer,
+			needs: []string{`"cache_control"`}},
+		"ollama":   {url: "http://localhost:11434/v1/chat/completions", member: "reasoning"},
+		"lmstudio": {url: "http://localhost:1234/v1/chat/completions", header: bearer},
+		"vllm":     {url: "http://localhost:8000/v1/chat/completions", header: bearer},
+		"llamacpp": {url: "http://localhost:8080/v1/chat/completions", header: bearer},
 	}
 }
 
@@ -133,7 +136,8 @@ func (s *strictServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	if s.counts {
-		body = bytes.Replace(body, []byte(`"stream":true`), []byte(`"stream":true,"stream_options":{"include_usage":true}`), 1)
+		body = bytes.Replace(body, []byte(`"stream":true`),
+			[]byte(`"stream":true,"stream_options":{"include_usage":true}`), 1)
 	}
 	r.Body = io.NopCloser(bytes.NewReader(body))
 	if s.member != "" {
@@ -199,7 +203,8 @@ func tryProvider(t *testing.T, kind providers.Kind, want expected) {
 	client := &llm.Client{Providers: []llm.Provider{p}, Models: catalog.New().Get}
 	facts, _ := client.Models(kind.Name, want.model)
 	req := &llm.Request{Model: want.model, CacheKey: "session", CacheLong: true, MaxTokens: 2000,
-		Tools:    []llm.ToolDefinition{{Name: "look", Parameters: json.RawMessage(`{"type":"object","properties":{}}`)}},
+		Tools: []llm.ToolDefinition{{Name: "look",
+			Parameters: json.RawMessage(`{"type":"object","properties":{}}`)}},
 		Messages: []llm.Message{llm.System("Be brief."), llm.User("Look.")}}
 	if slices.Contains(facts.Efforts, "high") || facts.ID == "" {
 		req.Effort = "high"
@@ -220,7 +225,8 @@ func tryProvider(t *testing.T, kind providers.Kind, want expected) {
 		t.Fatalf("after the calls: %+v, %v", second, err)
 	}
 	for _, kind := range []error{llm.ErrAuthentication, llm.ErrRateLimit, llm.ErrServer} {
-		if _, err := client.Complete(t.Context(), req); !errors.Is(err, kind) || strings.Contains(err.Error(), testKey) {
+		if _, err := client.Complete(t.Context(), req); !errors.Is(err, kind) ||
+			strings.Contains(err.Error(), testKey) {
 			t.Errorf("the error is %v, want %v", err, kind)
 		}
 	}
@@ -253,7 +259,8 @@ func TestV4_EachWayToClaudeIsCached(t *testing.T) {
 		}
 		client := &llm.Client{Providers: []llm.Provider{p}}
 		_, err = client.Complete(t.Context(), &llm.Request{Model: model, Messages: []llm.Message{
-			llm.System("Be brief."), llm.User("One."), {Role: llm.RoleAssistant, Parts: llm.TextParts("1")}, llm.User("Two.")},
+			llm.System("Be brief."), llm.User("One."), {Role: llm.RoleAssistant, Parts: llm.TextParts("1")},
+			llm.User("Two.")},
 			Tools: []llm.ToolDefinition{{Name: "look", Parameters: json.RawMessage(`{"type":"object"}`)}}})
 		if err != nil {
 			t.Fatal(err)
@@ -262,7 +269,8 @@ func TestV4_EachWayToClaudeIsCached(t *testing.T) {
 	}
 	for provider, n := range marks {
 		if n != 4 {
-			t.Errorf("%s: %d marks in the request, want those of the system prompt, the tools and two messages", provider, n)
+			t.Errorf("%s: %d marks in the request, want those of the system prompt, the tools and two messages",
+				provider, n)
 		}
 	}
 }
@@ -272,15 +280,16 @@ func TestV4_EachWayToClaudeIsCached(t *testing.T) {
 func TestV1_CommandsGetNoKeys(t *testing.T) {
 	for _, k := range providers.Kinds() {
 		for _, name := range k.KeyVars {
-			if kept := env.FilterVars(env.VarsAll, []string{name + "=secret"}, nil); len(kept) > 0 && name != "HF_TOKEN" {
+			if kept := env.FilterVars(env.VarsAll, []string{name + "=secret"}, nil); len(kept) > 0 &&
+				name != "HF_TOKEN" {
 				t.Errorf("commands get %s", kept)
 			}
 		}
 	}
 }
 
-// A program that was not told which provider to use takes one of the usual keys first, then a server
-// of the user's own, then any other key.
+// A program that was not told which provider to use takes one of the usual keys first, then a
+// server of the user's own, then any other key.
 func TestV1_Candidates(t *testing.T) {
 	for _, tt := range []struct {
 		vars []string

@@ -106,7 +106,8 @@ func TestV7_SearchGoesBackUnchanged(t *testing.T) {
 					texts = append(texts, text)
 				}
 			}
-			if len(texts) != 1 || texts[0].Text != searchTurn().Text || !slices.Equal(texts[0].Sources, searchTurn().Cites) {
+			if len(texts) != 1 || texts[0].Text != searchTurn().Text ||
+				!slices.Equal(texts[0].Sources, searchTurn().Cites) {
 				t.Errorf("texts: %+v", texts)
 			}
 			if resp.Usage.Searches != 1 {
@@ -151,7 +152,8 @@ func TestV7_OtherProvidersGetNoSearch(t *testing.T) {
 			body := string(b.bodies[0])
 			_, hosts := searchModels[other[0]]
 			offers := strings.Contains(body, "web_search") || strings.Contains(body, "googleSearch")
-			if encryptedData.MatchString(body) || strings.Contains(body, "release") && strings.Contains(body, "<notes>") ||
+			if encryptedData.MatchString(body) || strings.Contains(body, "release") && strings.Contains(body,
+				"<notes>") ||
 				!strings.Contains(body, "generics everywhere") || offers != hosts {
 				t.Errorf("%s gets of %s: %s", other[0], name, body)
 			}

@@ -103,7 +103,8 @@ func TestRecordings(t *testing.T) {
 		"files/trace":  "httprr trace v1\n" + record + record,
 	})
 	want := []string{
-		"lines 0 a sse_data_lines 200 text/event-stream event: start\ndata: {\"type\":\"start\",\"n\":1}\n\ndata: {\"n\":2}\n\ndata: [DONE]\n\n",
+		"lines 0 a sse_data_lines 200 text/event-stream event: start\ndata: {\"type\":\"start\",\"n\":1}\n\ndata: " +
+			"{\"n\":2}\n\ndata: [DONE]\n\n",
 		"events 0 a sse 200 text/event-stream data: 1\n\ndata: 2\n\n",
 		"json 0 a json_body 200 application/json {}\n",
 		`yaml 0 b http_cassette 200 application/json {"it's":"\n"}`,

@@ -63,8 +63,9 @@ var models = map[string]string{
 func agentTool() tool.Tool {
 	t := tool.New(llm.ToolDefinition{
 		Name: "Agent",
-		Description: "Hands a task to an agent that works by itself, with the same tools on the same files, and returns its final report. Several " +
-			"calls in one response run at the same time. The report names the agent's id, by which SendMessage gives it more to do.",
+		Description: "Hands a task to an agent that works by itself, with the same tools on the same files, and " +
+			"returns its final report. Several calls in one response run at the same time. The report names the " +
+			"agent's id, by which SendMessage gives it more to do.",
 		Parameters: agentParameters("There is one type, general-purpose, which is the default."),
 	}, runAgent)
 	def := t.ToolDefinition
@@ -152,9 +153,10 @@ const taskStopParameters = `{
 func taskStop() tool.Tool {
 	process, agent := dialect().Process(), sharedAgentTool("close_agent")
 	t := tool.New(llm.ToolDefinition{
-		Name:        "TaskStop",
-		Description: "Ends a command in the background with everything that it started, or an agent, whatever it is doing.",
-		Parameters:  json.RawMessage(taskStopParameters),
+		Name: "TaskStop",
+		Description: "Ends a command in the background with everything that it started, or an agent, whatever it " +
+			"is doing.",
+		Parameters: json.RawMessage(taskStopParameters),
 	}, func(ctx context.Context, call *tool.Call, args taskStopArgs) (tool.Result, error) {
 		id := args.task()
 		if id == "" {

@@ -35,10 +35,11 @@ const bashParameters = `{
 func bash() tool.Tool {
 	t := tool.Adapt(dialect().Shell(shellTimeout), llm.ToolDefinition{
 		Name: "Bash",
-		Description: "Runs a command in a shell, in the working directory, and returns what it prints on standard output and standard error; the " +
-			"result of one that fails starts with its exit code. Each command has a shell of its own: changes of directory and variables do " +
-			"not last. It gets no input. A command in the background returns its number at once: process reads what it " +
-			"prints, TaskStop ends it. To read and change files, use the tools made for that.",
+		Description: "Runs a command in a shell, in the working directory, and returns what it prints on standard " +
+			"output and standard error; the result of one that fails starts with its exit code. Each command has a " +
+			"shell of its own: changes of directory and variables do not last. It gets no input. A command in the " +
+			"background returns its number at once: process reads what it prints, TaskStop ends it. To read and " +
+			"change files, use the tools made for that.",
 		Parameters: json.RawMessage(bashParameters),
 	}, func(args bashArgs) (any, error) {
 		shell := map[string]any{"command": args.Command, "run_in_background": args.Background,

@@ -34,13 +34,15 @@ const readParameters = `{
 func read() tool.Tool {
 	return tool.Adapt(dialect().ReadFile(), llm.ToolDefinition{
 		Name: "Read",
-		Description: "Reads a file and returns its lines with their numbers, as cat -n does: the number, a tab, the line. The number and the tab " +
-			"are not part of the file. Without offset and limit the first 2000 lines come back. Images (PNG, JPEG, GIF, WebP) come back " +
-			"as images. Directories and other binary files are refused. Characters that cannot be seen are shown as \\u{hex}.",
+		Description: "Reads a file and returns its lines with their numbers, as cat -n does: the number, a tab, the " +
+			"line. The number and the tab are not part of the file. Without offset and limit the first 2000 lines " +
+			"come back. Images (PNG, JPEG, GIF, WebP) come back as images. Directories and other binary files are " +
+			"refused. Characters that cannot be seen are shown as \\u{hex}.",
 		Parameters: json.RawMessage(readParameters),
 	}, func(args readArgs) (any, error) {
 		if args.Pages != "" {
-			return nil, errors.New("pages is for PDF files, which are not read here; use a program such as pdftotext with Bash, and leave pages out for other files")
+			return nil, errors.New("pages is for PDF files, which are not read here; use a program such as pdftotext " +
+				"with Bash, and leave pages out for other files")
 		}
 		return map[string]any{"file_path": args.FilePath, "offset": args.Offset, "limit": args.Limit}, nil
 	}, nil)
@@ -64,8 +66,9 @@ const editParameters = `{
 func edit() tool.Tool {
 	return tool.Adapt[json.RawMessage](dialect().EditFile(), llm.ToolDefinition{
 		Name: "Edit",
-		Description: "Replaces text in a file. old_string must match the file exactly, indentation included, and be there exactly once, unless " +
-			"replace_all is true. Read the file before you edit it. The file keeps its line endings and its mode.",
+		Description: "Replaces text in a file. old_string must match the file exactly, indentation included, and be " +
+			"there exactly once, unless replace_all is true. Read the file before you edit it. The file keeps its " +
+			"line endings and its mode.",
 		Parameters: json.RawMessage(editParameters),
 	}, nil, nil)
 }
@@ -83,8 +86,8 @@ const writeParameters = `{
 func write() tool.Tool {
 	return tool.Adapt[json.RawMessage](dialect().WriteFile(), llm.ToolDefinition{
 		Name: "Write",
-		Description: "Creates a file, or replaces the whole content of one that exists. Missing directories are created. An " +
-			"existing file has to be read first. To change a part of a file, use Edit.",
+		Description: "Creates a file, or replaces the whole content of one that exists. Missing directories are " +
+			"created. An existing file has to be read first. To change a part of a file, use Edit.",
 		Parameters: json.RawMessage(writeParameters),
 	}, nil, nil)
 }

@@ -79,7 +79,8 @@ type object = map[string]any
 var vendors = map[string]string{
 	"Agent": "description:string! prompt:string! subagent_type:string model:string[sonnet opus haiku fable] " +
 		"effort:string[low medium high xhigh max] run_in_background:boolean isolation:string[worktree remote]",
-	"Bash":        "command:string! timeout:number description:string run_in_background:boolean dangerouslyDisableSandbox:boolean",
+	"Bash": "command:string! timeout:number description:string run_in_background:boolean " +
+		"dangerouslyDisableSandbox:boolean",
 	"Edit":        "file_path:string! old_string:string! new_string:string! replace_all:boolean=false",
 	"Read":        "file_path:string! offset:integer>=0 limit:integer>0 pages:string allow_large:boolean",
 	"SendMessage": "to:string! summary:string<=200 message:string!=\"\" notify_when_idle:boolean",
@@ -193,7 +194,8 @@ func TestE2_BashTimeout(t *testing.T) {
 	b := newBench(t)
 	got := b.run("Bash", object{"command": "echo 'Exit code: 7'; exec sleep 600", "timeout": 300.5})
 	want := "Exit code: 7\n[ERROR: Command timed out after 301ms. Partial output is shown above.\n" +
-		"You can retry with a longer timeout by setting timeout.]\n[To keep a server or a watcher running, start it with run_in_background.]"
+		"You can retry with a longer timeout by setting timeout.]\n[To keep a server or a watcher running, start it " +
+		"with run_in_background.]"
 	// the shell may not have come to it
 	text := strings.Replace(got.Content.Text(), " It was running `sleep 600`.", "", 1)
 	if text != want || !got.IsError {
@@ -484,15 +486,19 @@ func TestJ4_BashReadsNoProse(t *testing.T) {
 	for command, want := range map[string]string{
 		"echo 'Exit code: 7'; echo '" + left +
 			"'; exit 3": "Exit code 3\nExit code: 7\n" + left,
-		"echo 'by setting the timeout_ms parameter.]'; exit 3":                                     "Exit code 3\nby setting the timeout_ms parameter.]",
-		"apply_patch <<'EOF'\n*** Begin Patch\n*** Add File: Exit code: 5\n+n\n*** End Patch\nEOF": "Done. The patch changed these files:\nA Exit code: 5",
+		"echo 'by setting the timeout_ms parameter.]'; exit 3": "Exit code 3\nby " +
+			"setting the timeout_ms parameter.]",
+		"apply_patch <<'EOF'\n*** Begin Patch\n*** Add File: Exit code: 5\n+n\n*** End Patch\nEOF": "Done. The patch " +
+			"changed these files:\nA Exit code: 5",
 	} {
 		if got := b.run("Bash", object{"command": command}).Content.Text(); got != want {
 			t.Errorf("%s:\n%s\nwant\n%s", command, got, want)
 		}
 	}
-	got := b.run("Bash", object{"command": "printf 'Exit code: 7\\n[The command has ended but left processes running'; exec sleep 600", "timeout": 200}).Content.Text()
-	if want := "Exit code: 7\n[The command has ended but left processes running\n[ERROR: Command timed out after 200ms."; !strings.HasPrefix(got, want) {
+	got := b.run("Bash", object{"command": "printf 'Exit code: 7\\n[The command has ended but left processes " +
+		"running'; exec sleep 600", "timeout": 200}).Content.Text()
+	if want := "Exit code: 7\n[The command has ended but left processes running\n[ERROR: Command timed out " +
+		"after 200ms."; !strings.HasPrefix(got, want) {
 		t.Errorf("%s\nwant\n%s", got, want)
 	}
 	b.run("Write", object{"file_path": "f", "content": "before\n  7 | not a number\n"})
@@ -539,7 +545,8 @@ func TestR7_FilesAreConfirmedInTheVendorsWords(t *testing.T) {
 	}{
 		{"Write", object{"file_path": "a.txt", "content": "one\ntwo\none\n"}, "File created successfully at: a.txt"},
 		{"Edit", object{"file_path": "a.txt", "old_string": "two", "new_string": "2"},
-			"The file a.txt has been updated. Here's the result of running `cat -n` on a snippet of the edited file:\n     1\tone\n     2\t2\n     3\tone\n"},
+			"The file a.txt has been updated. Here's the result of running `cat -n` on a snippet of the edited " +
+				"file:\n     1\tone\n     2\t2\n     3\tone\n"},
 		{"Edit", object{"file_path": "a.txt", "old_string": "one", "new_string": "1", "replace_all": true},
 			"The file a.txt has been updated. All 2 occurrences were successfully replaced (lines 1, 3)."},
 		{"Write", object{"file_path": "a.txt", "content": ""}, "The file a.txt has been updated successfully."},

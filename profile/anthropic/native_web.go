@@ -23,8 +23,8 @@ const webFetchParameters = `{
 func NativeWebFetch(base tool.Tool) tool.Tool {
 	t := tool.Adapt[json.RawMessage](base, llm.ToolDefinition{
 		Name: "WebFetch",
-		Description: "Fetches a public web page and returns its text, with HTML as Markdown. It sends no cookies and no keys. A redirect to another host " +
-			"is reported and not followed: call the tool again with that URL.",
+		Description: "Fetches a public web page and returns its text, with HTML as Markdown. It sends no cookies and " +
+			"no keys. A redirect to another host is reported and not followed: call the tool again with that URL.",
 		Parameters: json.RawMessage(webFetchParameters),
 	}, nil, nil)
 	t.Instead = []tool.Instead{{Of: []string{"web_fetch", "fetch", "fetch_url", "read_url", "browse", "open_url"}}}

@@ -42,8 +42,8 @@ const generalist = "generalist"
 func invokeAgent() tool.Tool {
 	t := tool.New(llm.ToolDefinition{
 		Name: "invoke_agent",
-		Description: "Hands a task to an agent that works by itself, with the same tools on the same files, and returns its final report. Several calls " +
-			"in one response run at the same time.",
+		Description: "Hands a task to an agent that works by itself, with the same tools on the same files, and " +
+			"returns its final report. Several calls in one response run at the same time.",
 		Parameters: invokeAgentParameters("There is one agent, generalist."),
 	}, runAgent)
 	def := t.ToolDefinition

@@ -156,9 +156,10 @@ const listBackgroundParameters = `{
 
 func listBackgroundProcesses() tool.Tool {
 	t := tool.New(llm.ToolDefinition{
-		Name:        "list_background_processes",
-		Description: "Lists the commands of this session that were started in the background, with their pid and status.",
-		Parameters:  json.RawMessage(listBackgroundParameters),
+		Name: "list_background_processes",
+		Description: "Lists the commands of this session that were started in the background, with their pid " +
+			"and status.",
+		Parameters: json.RawMessage(listBackgroundParameters),
 	}, func(ctx context.Context, call *tool.Call, _ listBackgroundArgs) (tool.Result, error) {
 		known, table, err := backgroundsOf(call)
 		if err != nil {
@@ -209,9 +210,10 @@ const readBackgroundParameters = `{
 
 func readBackgroundOutput() tool.Tool {
 	t := tool.New(llm.ToolDefinition{
-		Name:        "read_background_output",
-		Description: "Reads the last lines that a command in the background has printed, even if they were read before.",
-		Parameters:  json.RawMessage(readBackgroundParameters),
+		Name: "read_background_output",
+		Description: "Reads the last lines that a command in the background has printed, even if they were " +
+			"read before.",
+		Parameters: json.RawMessage(readBackgroundParameters),
 	}, runReadBackground)
 	t.Limit = tool.Limit{Chars: 30_000, Keep: tool.KeepTail}
 	t.Instead = []tool.Instead{{Of: []string{"BashOutput", "TaskOutput", "job_output"}}}
@@ -267,8 +269,9 @@ const processParameters = `{
 // read_background_output.
 func process() tool.Tool {
 	return tool.Adapt[json.RawMessage](dialect().Process(), llm.ToolDefinition{
-		Name:        "process",
-		Description: "Writes to the input of a command in the background, or ends it, and returns what it has printed since.",
-		Parameters:  json.RawMessage(processParameters),
+		Name: "process",
+		Description: "Writes to the input of a command in the background, or ends it, and returns what it has " +
+			"printed since.",
+		Parameters: json.RawMessage(processParameters),
 	}, nil, nil)
 }

@@ -34,8 +34,8 @@ const listDirectoryParameters = `{
 func listDirectory() tool.Tool {
 	return tool.Adapt(dialect().ListDir(), llm.ToolDefinition{
 		Name: "list_directory",
-		Description: "Lists the entries of a directory, sorted by name, also hidden ones and those that .gitignore excludes. Directories end with /, " +
-			"symbolic links with @; files have their size.",
+		Description: "Lists the entries of a directory, sorted by name, also hidden ones and those that .gitignore " +
+			"excludes. Directories end with /, symbolic links with @; files have their size.",
 		Parameters: json.RawMessage(listDirectoryParameters),
 	}, func(args listDirectoryArgs) (any, error) {
 		return map[string]any{"path": args.DirPath, "ignore": args.Ignore}, nil
@@ -61,15 +61,17 @@ const readFileParameters = `{
 func readFile() tool.Tool {
 	return tool.Adapt(dialect().ReadFile(), llm.ToolDefinition{
 		Name: "read_file",
-		Description: "Reads a file, or the lines of it from start_line to end_line, each with its line number in front as `NNN | text`. The number and " +
-			"the separator are not part of the file. Images (PNG, JPEG, GIF, WebP) come back as images. Directories and other binary " +
-			"files are refused. Characters that cannot be seen are shown as \\u{hex}.",
+		Description: "Reads a file, or the lines of it from start_line to end_line, each with its line number in " +
+			"front as `NNN | text`. The number and the separator are not part of the file. Images (PNG, JPEG, GIF, " +
+			"WebP) come back as images. Directories and other binary files are refused. Characters that cannot be " +
+			"seen are shown as \\u{hex}.",
 		Parameters: json.RawMessage(readFileParameters),
 	}, func(args readFileArgs) (any, error) {
 		first, limit := max(args.StartLine, 1), 0
 		if args.EndLine > 0 {
 			if args.EndLine < first {
-				return nil, fmt.Errorf("end_line %d is before start_line %d; end_line is the last line to read, not a number of lines", args.EndLine, first)
+				return nil, fmt.Errorf("end_line %d is before start_line %d; end_line is the last line to read, not "+
+					"a number of lines", args.EndLine, first)
 			}
 			limit = args.EndLine - first + 1
 		}
@@ -99,8 +101,9 @@ const replaceParameters = `{
 func replace() tool.Tool {
 	return tool.Adapt(dialect().EditFile(), llm.ToolDefinition{
 		Name: "replace",
-		Description: "Replaces text in a file. old_string must match the file exactly, indentation included, and be there exactly once; with " +
-			"allow_multiple every occurrence is replaced. Read the file before you change it. The file keeps its line endings and its mode.",
+		Description: "Replaces text in a file. old_string must match the file exactly, indentation included, and be " +
+			"there exactly once; with allow_multiple every occurrence is replaced. Read the file before you change " +
+			"it. The file keeps its line endings and its mode.",
 		Parameters: json.RawMessage(replaceParameters),
 	}, func(args replaceArgs) (any, error) {
 		return map[string]any{"file_path": args.FilePath, "old_string": args.OldString, "new_string": args.NewString,

@@ -36,8 +36,8 @@ func globFiles() tool.Tool {
 	base := dialect().Glob()
 	t := tool.New(llm.ToolDefinition{
 		Name: "glob",
-		Description: "Finds files by name. Returns the paths that match a pattern, the most recently modified first. Files that .gitignore excludes " +
-			"and .git directories are left out; hidden files are found.",
+		Description: "Finds files by name. Returns the paths that match a pattern, the most recently modified first. " +
+			"Files that .gitignore excludes and .git directories are left out; hidden files are found.",
 		Parameters: json.RawMessage(globParameters),
 	}, func(ctx context.Context, call *tool.Call, args globArgs) (tool.Result, error) {
 		args.DirPath = call.Named(args.DirPath)

@@ -65,8 +65,9 @@ const grepSearchParameters = `{
 func grepSearch() tool.Tool {
 	t := tool.New(llm.ToolDefinition{
 		Name: "grep_search",
-		Description: "Searches the contents of files for a regular expression. Files that .gitignore excludes, .git directories and binary files are " +
-			"left out; hidden files are searched. Matches are `L12: text`, lines around them `L13- text`, below a line with the file.",
+		Description: "Searches the contents of files for a regular expression. Files that .gitignore excludes, .git " +
+			"directories and binary files are left out; hidden files are searched. Matches are `L12: text`, lines " +
+			"around them `L13- text`, below a line with the file.",
 		Parameters: json.RawMessage(grepSearchParameters),
 	}, runGrepSearch)
 	base := coding.Grep()
@@ -85,14 +86,16 @@ func runGrepSearch(ctx context.Context, call *tool.Call, args grepSearchArgs) (t
 	exclude, err := regex.Compile(args.Exclude)
 	if err != nil {
 		return tool.Result{}, fmt.Errorf(
-			"exclude_pattern is not a valid regular expression (%w); put a \\ before characters such as ( [ { . * that are meant as they are", err)
+			"exclude_pattern is not a valid regular expression (%w); put a \\ before characters such as ( [ { . * "+
+				"that are meant as they are", err)
 	}
 	q := args.query()
 	found, err := search.Grep(ctx, call.Env, q)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return tool.Result{}, fmt.Errorf(
-			"%s does not exist; give an existing file or directory as dir_path, or leave it out to search the working directory", texts.Shown(args.DirPath))
+			"%s does not exist; give an existing file or directory as dir_path, or leave it out to search the "+
+				"working directory", texts.Shown(args.DirPath))
 	case err != nil:
 		return tool.Result{}, err
 	}

@@ -46,10 +46,11 @@ func runShellCommand() tool.Tool {
 	t := tool.New(llm.ToolDefinition{
 		Name: "run_shell_command",
 		Description: fmt.Sprintf(
-			"Runs a command in a shell (bash -c where there is one) and returns what it prints, and its exit code if that is not 0. Each "+
-				"command has a shell of its own: changes of directory and variables do not last. It gets no input, and may take %d minutes. A command "+
-				"in the background has a number, pid, which is the session's and not the system's: read_background_output reads what it prints, "+
-				"process ends it.", int(nativeTimeout.Minutes())),
+			"Runs a command in a shell (bash -c where there is one) and returns what it prints, and its exit code if "+
+				"that is not 0. Each command has a shell of its own: changes of directory and variables do not last. "+
+				"It gets no input, and may take %d minutes. A command in the background has a number, pid, which is "+
+				"the session's and not the system's: read_background_output reads what it prints, process ends it.",
+			int(nativeTimeout.Minutes())),
 		Parameters: json.RawMessage(runShellParameters),
 	}, func(ctx context.Context, call *tool.Call, args runShellArgs) (tool.Result, error) {
 		within := *call

@@ -38,7 +38,8 @@ func TestE2_TimedOut(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := "<untrusted_context>\nOutput: [ERROR: Command timed out after 1ms. It printed nothing.\n" +
-		"Start commands that take longer with is_background.]\n[To keep a server or a watcher running, start it with is_background.]\n</untrusted_context>"
+		"Start commands that take longer with is_background.]\n[To keep a server or a watcher running, start it with " +
+		"is_background.]\n</untrusted_context>"
 	// the shell may not have come to it
 	text := strings.Replace(result.Content.Text(), " It was running `sleep 60`.", "", 1)
 	if text != want || !result.IsError {

@@ -101,28 +101,35 @@ func TestE2_GrepSearch(t *testing.T) {
 	b.put("b.txt", "foo\n")
 	all := object{"pattern": "foo"}
 	b.is("grep_search", all,
-		"Found 3 matches for pattern \"foo\" in path \".\":\n---\nFile: a.go\nL2: Foo a.b\nL5: foo axb // old\n---\nFile: b.txt\nL1: foo\n---\n")
+		"Found 3 matches for pattern \"foo\" in path \".\":\n---\nFile: a.go\nL2: Foo a.b\nL5: foo axb // old\n---\n"+
+			"File: b.txt\nL1: foo\n---\n")
 	for _, c := range []struct {
 		name string
 		args object
 		want string
 	}{
 		{"case", object{"case_sensitive": true, "include_pattern": "*.go"},
-			"Found 1 match for pattern \"foo\" in path \".\" (filter: \"*.go\"):\n---\nFile: a.go\nL5: foo axb // old\n---\n"},
+			"Found 1 match for pattern \"foo\" in path \".\" (filter: \"*.go\"):\n---\nFile: a.go\nL5: foo axb // " +
+				"old\n---\n"},
 		{"exclude", object{"exclude_pattern": "old$", "include_pattern": "*.go"},
 			"Found 1 match for pattern \"foo\" in path \".\" (filter: \"*.go\"):\n---\nFile: a.go\nL2: Foo a.b\n---\n"},
 		{"fixed", object{"pattern": "a.b", "fixed_strings": true, "dir_path": "a.go"},
 			"Found 1 match for pattern \"a.b\" in path \"a.go\":\n---\nFile: a.go\nL2: Foo a.b\n---\n"},
 		{"after", object{"dir_path": "a.go", "after": 1},
-			"Found 2 matches for pattern \"foo\" in path \"a.go\":\n---\nFile: a.go\nL2: Foo a.b\nL3- three\n...\nL5: foo axb // old\nL6- six\n---\n"},
+			"Found 2 matches for pattern \"foo\" in path \"a.go\":\n---\nFile: a.go\nL2: Foo a.b\nL3- three\n...\n" +
+				"L5: foo axb // old\nL6- six\n---\n"},
 		{"before", object{"dir_path": "a.go", "before": 1, "max_matches_per_file": 1},
-			"Found 1 match for pattern \"foo\" in path \"a.go\":\n---\nFile: a.go\nL1- one\nL2: Foo a.b\n---\n[There are more matches. Narrow the search, or set total_max_matches.]\n"},
+			"Found 1 match for pattern \"foo\" in path \"a.go\":\n---\nFile: a.go\nL1- one\nL2: Foo a.b\n---\n[There " +
+				"are more matches. Narrow the search, or set total_max_matches.]\n"},
 		{"context", object{"pattern": "four", "context": 1},
-			"Found 1 match for pattern \"four\" in path \".\":\n---\nFile: a.go\nL3- three\nL4: four\nL5- foo axb // old\n---\n"},
+			"Found 1 match for pattern \"four\" in path \".\":\n---\nFile: a.go\nL3- three\nL4: four\nL5- foo axb // " +
+				"old\n---\n"},
 		{"total", object{"total_max_matches": 1},
-			"Found 1 match for pattern \"foo\" in path \".\":\n---\nFile: a.go\nL2: Foo a.b\n---\n[There are more matches. Narrow the search, or set total_max_matches.]\n"},
+			"Found 1 match for pattern \"foo\" in path \".\":\n---\nFile: a.go\nL2: Foo a.b\n---\n[There are more " +
+				"matches. Narrow the search, or set total_max_matches.]\n"},
 		{"total with exclude", object{"total_max_matches": 1, "exclude_pattern": "Foo"},
-			"Found 1 match for pattern \"foo\" in path \".\":\n---\nFile: a.go\nL5: foo axb // old\n---\n[There are more matches. Narrow the search, or set total_max_matches.]\n"},
+			"Found 1 match for pattern \"foo\" in path \".\":\n---\nFile: a.go\nL5: foo axb // old\n---\n[There are " +
+				"more matches. Narrow the search, or set total_max_matches.]\n"},
 		{"names", object{"names_only": true},
 			"Found 2 files with matches for pattern \"foo\" in path \".\":\na.go\nb.txt\n"},
 		{"names with exclude", object{"names_only": true, "exclude_pattern": "old|Foo"},
@@ -165,9 +172,10 @@ func TestE2_RunShellCommand(t *testing.T) {
 	b.is("run_shell_command", object{"command": "ls", "dir_path": "sub", "description": "List it."},
 		"<untrusted_context>\nOutput: a.txt\n</untrusted_context>")
 	for command, want := range map[string]string{
-		"echo out; echo err >&2; exit 3":   "<untrusted_context>\nOutput: out\nerr\nExit Code: 3\n</untrusted_context>",
-		"exit 4":                           "<untrusted_context>\nOutput: (empty)\nExit Code: 4\n</untrusted_context>",
-		"printf 'Exit code: 7\\nx'; false": "<untrusted_context>\nOutput: Exit code: 7\nx\nExit Code: 1\n</untrusted_context>",
+		"echo out; echo err >&2; exit 3": "<untrusted_context>\nOutput: out\nerr\nExit Code: 3\n</untrusted_context>",
+		"exit 4":                         "<untrusted_context>\nOutput: (empty)\nExit Code: 4\n</untrusted_context>",
+		"printf 'Exit code: 7\\nx'; false": "<untrusted_context>\nOutput: Exit code: 7\nx\nExit Code: 1\n" +
+			"</untrusted_context>",
 	} {
 		if got, failed := b.run("run_shell_command", object{"command": command}); !failed || got != want {
 			t.Errorf("%s: failed %v\n%s\nwant\n%s", command, failed, got, want)
@@ -260,7 +268,8 @@ func TestE2_BackgroundKeepsTheEnd(t *testing.T) {
 	b.has("run_shell_command", object{"command": "seq 200000", "is_background": true, "delay_ms": 600_000}, false,
 		"200000\n</untrusted_context>")
 	b.is("read_background_output", object{"pid": 1, "lines": 2},
-		"Process 1: exited (Exit Code: 0). Earlier output is not shown.\n<untrusted_context>\nOutput: 199999\n200000\n</untrusted_context>")
+		"Process 1: exited (Exit Code: 0). Earlier output is not shown.\n<untrusted_context>\nOutput: 199999\n"+
+			"200000\n</untrusted_context>")
 }
 
 func TestE2_WaitForPrevious(t *testing.T) {

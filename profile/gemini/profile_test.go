@@ -84,7 +84,8 @@ func TestE3_PromptPromisesNothing(t *testing.T) {
 		for _, m := range word.FindAllStringSubmatch(p.Prompt, -1) {
 			mentioned[m[1]] = true
 			if !slices.Contains(known, m[1]) && !slices.Contains(tools, m[1]) {
-				t.Errorf("%q: the prompt speaks of `%s`, which is neither a tool that is always offered nor a parameter", p.Dialect, m[1])
+				t.Errorf("%q: the prompt speaks of `%s`, which is neither a tool that is always offered nor a "+
+					"parameter", p.Dialect, m[1])
 			}
 		}
 		for _, name := range tools {
@@ -112,7 +113,8 @@ func TestE3_PromptPromisesNothing(t *testing.T) {
 	}
 }
 
-// absent returns the tools that only the other dialect has, except those whose names are ordinary words.
+// absent returns the tools that only the other dialect has, except those whose names are ordinary
+// words.
 func absent(p profile.Profile) []string {
 	list := append(names(gemini.Profile().Tools), names(gemini.Native().Tools)...)
 	return slices.DeleteFunc(list, func(name string) bool {
@@ -137,8 +139,8 @@ func parametersOf(t *testing.T, x tool.Tool) schema {
 	return s
 }
 
-// vendors holds the tools that gemini-cli 0.61.0 sends for models from Gemini 3 on, as seen in its requests. A parameter has the form
-// "name type", with a ! if it is required, and its minimum.
+// vendors holds the tools that gemini-cli 0.61.0 sends for models from Gemini 3 on, as seen in its
+// requests. A parameter has the form "name type", with a ! if it is required, and its minimum.
 var vendors = map[string][]string{
 	"list_directory": {"dir_path string!", "file_filtering_options object",
 		"file_filtering_options.respect_gemini_ignore boolean",

@@ -61,8 +61,8 @@ const execParameters = `{"type":"object","properties":{
 func execCommand() tool.Tool {
 	t := tool.New(llm.ToolDefinition{
 		Name: "exec_command",
-		Description: "Runs a command in a shell and returns its output, or a session ID if it is still running after yield_time_ms. " +
-			"write_stdin then waits for it, writes to it or interrupts it.",
+		Description: "Runs a command in a shell and returns its output, or a session ID if it is still running after " +
+			"yield_time_ms. write_stdin then waits for it, writes to it or interrupts it.",
 		Parameters: json.RawMessage(execParameters),
 	}, runExec)
 	t.Limit, t.Instead = execLimit(execTokens), dialect().Shell(0).Instead

@@ -162,7 +162,8 @@ func TestE2_ExecCommandIsInterruptedWithItsCall(t *testing.T) {
 func TestE2_ExecCommandAppliesPatches(t *testing.T) {
 	r := newFixture(t)
 	r.put("sub/a.txt", "old\n")
-	args := object{"cmd": "apply_patch <<'EOF'\n*** Begin Patch\n*** Update File: a.txt\n@@\n-old\n+new\n*** End Patch\nEOF", "workdir": "sub"}
+	args := object{"cmd": "apply_patch <<'EOF'\n*** Begin Patch\n*** Update File: a.txt\n@@\n-old\n+new\n*** End " +
+		"Patch\nEOF", "workdir": "sub"}
 	if out := r.exec(args); out.IsError || r.get("sub/a.txt") != "new\n" {
 		t.Errorf("%s: %q", out.Model.Text(), r.get("sub/a.txt"))
 	}
@@ -336,8 +337,8 @@ func TestJ4_ExecTimesOut(t *testing.T) {
 		b := &fixture{TB: t, env: endless{}, session: new(tool.Plain)}
 		out := b.exec(object{"cmd": "sleep 601"})
 		ranIs(t, "exec_command", out, tool.Ran{Exit: &env.Exit{Code: -1, Signal: "SIGTERM"}, TimedOut: env.MaxTimeout})
-		if got, want := out.Model.Text(),
-			"[ERROR: Command timed out after 600000ms. It printed nothing.\nRun a part of it at a time.]"; got != want || !out.IsError {
+		const want = "[ERROR: Command timed out after 600000ms. It printed nothing.\nRun a part of it at a time.]"
+		if got := out.Model.Text(); got != want || !out.IsError {
 			t.Errorf("%s\nwant\n%s", got, want)
 		}
 	})

@@ -46,8 +46,8 @@ const maxQuestions = 3
 func requestUserInput() tool.Tool {
 	return tool.Adapt(coding.AskUser(), llm.ToolDefinition{
 		Name: "request_user_input",
-		Description: "Asks the user one to three short questions and waits for the answers. Use it only for decisions that are the user's and that " +
-			"the task, the code and the tools cannot settle.",
+		Description: "Asks the user one to three short questions and waits for the answers. Use it only for " +
+			"decisions that are the user's and that the task, the code and the tools cannot settle.",
 		Parameters: json.RawMessage(userInputParameters),
 	}, asOneQuestion, nil)
 }

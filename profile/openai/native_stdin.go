@@ -42,9 +42,10 @@ const interruptKey = "\x03"
 // terminal takes no input, and interrupting it ends it.
 func writeStdin() tool.Tool {
 	t := tool.New(llm.ToolDefinition{
-		Name:        "write_stdin",
-		Description: "Writes to a command that exec_command left running, or just waits for it, and returns what it has printed since the last time.",
-		Parameters:  json.RawMessage(stdinParameters),
+		Name: "write_stdin",
+		Description: "Writes to a command that exec_command left running, or just waits for it, and returns what it " +
+			"has printed since the last time.",
+		Parameters: json.RawMessage(stdinParameters),
 	}, runStdin)
 	t.Limit = execLimit(execTokens)
 	t.Instead = coding.Process().Instead
@@ -64,7 +65,8 @@ func runStdin(ctx context.Context, call *tool.Call, args writeStdinArgs) (tool.R
 	processes := call.Processes()
 	if processes == nil {
 		return tool.Result{}, errors.New(
-			"no command outlives its call here, so there is nothing to write to; give commands their input through a file or a pipe")
+			"no command outlives its call here, so there is nothing to write to; give commands their input through a " +
+				"file or a pipe")
 	}
 	if args.YieldTimeMS < 0 || args.MaxOutputTokens < 0 {
 		return tool.Result{}, errNegative()

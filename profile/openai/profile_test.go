@@ -189,7 +189,8 @@ func TestE2_NativeQuestions(t *testing.T) {
 	want := []tool.Question{
 		{CallID: "call_one", Text: "Store: Which one?\n   - SQLite: One file.\n   - Postgres: A server.",
 			Options: []string{"SQLite", "Postgres"}},
-		{CallID: "call_two", Text: "1. Store: Which one?\n   - SQLite: One file.\n   - Postgres: A server.\n2. Logs: Where to?\n   - stderr: As now.\n   - a file: New."},
+		{CallID: "call_two", Text: "1. Store: Which one?\n   - SQLite: One file.\n   - Postgres: A server.\n2. Logs: " +
+			"Where to?\n   - stderr: As now.\n   - a file: New."},
 	}
 	if diff := cmp.Diff(want, asked); diff != "" {
 		t.Error(diff)

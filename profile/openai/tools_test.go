@@ -31,7 +31,8 @@ func names(p profile.Profile) []string {
 }
 
 func TestE1_Tools(t *testing.T) {
-	want := strings.Fields("read_file apply_patch write_file shell grep glob read_output process update_plan ask_user spawn_agent send_input wait close_agent")
+	want := strings.Fields("read_file apply_patch write_file shell grep glob read_output process update_plan " +
+		"ask_user spawn_agent send_input wait close_agent")
 	p := openai.Profile()
 	if diff := cmp.Diff(want, names(p)); diff != "" {
 		t.Error(diff)

@@ -18,7 +18,8 @@ func TestL1_Bounded(t *testing.T) {
 		"for i in a; do cd b; ", "x=$(", "x=1 ", ">f ", "2>&1 ", "'", "\"", "$'", "# \\\n", "a[", "@(a", "\"${x:-",
 		"<<<a ", "until cd a; do ", "if cd a; then ", "a & ", "{ cd a; ",
 		"xargs ", "(cd a; ", "find -exec ", "x=$y ", "~/", "a\n", "<(a) ", "\"a\"'b'", "nice -Z ",
-		"timeout -Z ", "sudo --zz ", "env --zz ", "xargs --zz ", "stdbuf --zz ", "exec -Z ", "watch ", "npx -c ", "env -S ",
+		"timeout -Z ", "sudo --zz ", "env --zz ", "xargs --zz ", "stdbuf --zz ", "exec -Z ", "watch ", "npx -c ",
+		"env -S ",
 		"find -exec a ';' "} {
 		for _, script := range []string{strings.Repeat(piece, 65_000/len(piece)), strings.Repeat(piece, 90) + "rm x",
 			strings.Repeat(piece, 4_900/len(piece)) + "rm x"} {

@@ -235,7 +235,8 @@ func TestL2_CanaryWorks(t *testing.T) {
 	}
 }
 
-// FuzzParse checks that any text is judged in bounded time without a panic, and that what a script runs has the form that is promised.
+// FuzzParse checks that any text is judged in bounded time without a panic, and that what a script
+// runs has the form that is promised.
 func FuzzParse(f *testing.F) {
 	for _, script := range append(scripts(asking), scripts(harmless)...) {
 		f.Add(script)

@@ -209,7 +209,8 @@ func TestL2_GitPrograms(t *testing.T) {
 				"GIT_SSL_CAPATH=/etc/ssl", "GIT_SSL_NO_VERIFY=1",
 				"GIT_HTTP_USER_AGENT=x", "GIT_ASKPASS=/x", "GIT_OPTIONAL_LOCKS=0", "GIT_DIR="}
 		}, "git diff", false},
-		{"a variable that may be one of git", func(p *place) { p.vars = []string{"GIT_BRANCH=main"} }, "git diff", true},
+		{"a variable that may be one of git", func(p *place) { p.vars = []string{"GIT_BRANCH=main"} }, "git diff",
+			true},
 		{"trace", func(p *place) { p.vars = []string{"GIT_TRACE=1"} }, "git diff", true},
 		{"embedded repository", func(p *place) {
 			p.git(".", "init", "-q", "in")

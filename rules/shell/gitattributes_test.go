@@ -172,7 +172,8 @@ func TestL2_GitDriversOfOldFiles(t *testing.T) {
 			func(p *place) { p.put(".gitattributes", "* merge=d\n") }, true},
 		{"attributes of a tree", "[filter \"d\"]\nclean = x\n[attr]\ntree = HEAD\n", "git status", func(*place) {},
 			true},
-		{"git-lfs", "[filter \"lfs\"]\n\tclean = git-lfs clean -- %f\n\tsmudge = git-lfs smudge -- %f\n\tprocess = git-lfs filter-process\n\trequired = true\n",
+		{"git-lfs", "[filter \"lfs\"]\n\tclean = git-lfs clean -- %f\n\tsmudge = git-lfs smudge -- %f\n\tprocess = " +
+			"git-lfs filter-process\n\trequired = true\n",
 			"git status && git diff && git log -p && git show HEAD && git blame old/f && git grep x", func(*place) {},
 			false},
 		{"git-lfs in use", "[filter \"lfs\"]\n\tclean = git-lfs clean -- %f\n", "git status", func(p *place) {

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// Where submodule.recurse is set, git grep looks into submodules of a commit that the index does not
-// have, and gets their missing objects by the program that their configuration names.
+// Where submodule.recurse is set, git grep looks into submodules of a commit that the index does
+// not have, and gets their missing objects by the program that their configuration names.
 func TestL2_GitGrepInSubmodules(t *testing.T) {
 	t.Parallel()
 	const script = "git grep needle HEAD"
@@ -32,8 +32,10 @@ func TestL2_GitGrepInSubmodules(t *testing.T) {
 			blob := fmt.Sprintf("%x", p.id("in", "HEAD:a"))
 			p.drop("in/.git/objects/" + blob[:2] + "/" + blob[2:])
 			p.put("canary", "#!/bin/sh\n: >'"+p.home+"/mark'\nexit 1\n")
-			for _, setting := range [][2]string{{"core.repositoryformatversion", "1"}, {"extensions.partialClone", "origin"},
-				{"remote.origin.promisor", "true"}, {"remote.origin.url", p.dir}, {"remote.origin.uploadpack", p.dir + "/canary"}} {
+			for _, setting := range [][2]string{{"core.repositoryformatversion", "1"},
+				{"extensions.partialClone", "origin"},
+				{"remote.origin.promisor", "true"}, {"remote.origin.url", p.dir},
+				{"remote.origin.uploadpack", p.dir + "/canary"}} {
 				p.git("in", "config", setting[0], setting[1])
 			}
 			p.put(".gitmodules", "[submodule \"in\"]\n\tpath = in\n\turl = ./in\n")

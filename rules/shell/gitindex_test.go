@@ -42,8 +42,8 @@ func (p *place) id(dir, name string) string {
 	return string(id)
 }
 
-// An index can hide a repository inside from a reader that takes its entries one after the other, as
-// they look. Git runs the program of that repository.
+// An index can hide a repository inside from a reader that takes its entries one after the other,
+// as they look. Git runs the program of that repository.
 func TestL2_RepositoryThatTheIndexHides(t *testing.T) {
 	const file, link = 0o100644, 0o160000
 	t.Parallel()

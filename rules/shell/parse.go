@@ -38,8 +38,8 @@ type Script struct {
 	// that it may run. An unclear script must not be allowed, but its commands still serve to deny
 	// it.
 	Unclear string
-	// Unread reports that the script, or one in it, cannot be parsed: Commands lacks what it runs. A
-	// shell runs what comes before a mistake.
+	// Unread reports that the script, or one in it, cannot be parsed: Commands lacks what it runs.
+	// A shell runs what comes before a mistake.
 	Unread bool
 }
 

@@ -103,7 +103,8 @@ func TestL1_Parse(t *testing.T) {
 		{"bash -ic ls; bash x.sh", "/w: bash|-ic|ls unclear\n/w: ls\n/w: bash|x.sh"},
 		{"zsh -lc 'ls =rm'", "/w: zsh|-lc|ls =rm unclear\n/w: ls|=rm"},
 		{"timeout -k 5 10 nice -n5 command ls",
-			"/w: timeout|-k|5|10|nice|-n5|command|ls wraps\n/w: nice|-n5|command|ls wraps\n/w: command|ls wraps\n/w: ls"},
+			"/w: timeout|-k|5|10|nice|-n5|command|ls wraps\n/w: nice|-n5|command|ls wraps\n/w: command|ls " +
+				"wraps\n/w: ls"},
 		{"time ls; time -p rm x", "/w: ls\n/w: rm|x"},
 		{"command -v ls", "/w: command|-v|ls"},
 		{"command cd a && ls", "/w: command|cd|a wraps\n/w: cd|a\n/w/a: ls"},
@@ -150,7 +151,8 @@ func TestL1_Parse(t *testing.T) {
 
 // It is told apart what is not literal: the program of a command, and a script that it runs.
 func TestU8_Computed(t *testing.T) {
-	for script, want := range map[string]string{"$x y": "computed", `sh -c "$x"`: "hidden", "sh": "computed", "xargs sh -c": "hidden",
+	for script, want := range map[string]string{"$x y": "computed", `sh -c "$x"`: "hidden", "sh": "computed",
+		"xargs sh -c":  "hidden",
 		"sh --norc -i": "computed", "sh --norc -i x.sh": "", `eval -"$x" y`: "hidden",
 		"rm x\n)": "unread", "rm $x": "", "sh x.sh": "", `"$CLAUDE_PROJECT_DIR"/x.sh`: "computed"} {
 		parsed := shell.Parse(script, shell.Place{Dir: "/w"})

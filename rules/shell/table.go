@@ -110,8 +110,8 @@ version | text | - | - | max 0
 
 // The options that many git commands share.
 const (
-	diffOptions = "patch no-patch unified? raw patch-with-raw patch-with-stat stat? compact-summary numstat shortstat " +
-		"dirstat? summary name-only name-status color? no-color color-words? word-diff? word-diff-regex= " +
+	diffOptions = "patch no-patch unified? raw patch-with-raw patch-with-stat stat? compact-summary numstat " +
+		"shortstat dirstat? summary name-only name-status color? no-color color-words? word-diff? word-diff-regex= " +
 		"no-renames find-renames? find-copies? minimal patience histogram diff-algorithm= anchored= " +
 		"diff-filter= pickaxe-all pickaxe-regex relative? no-relative text ignore-space-at-eol " +
 		"ignore-space-change ignore-all-space ignore-blank-lines ignore-cr-at-eol ignore-matching-lines= " +

@@ -44,7 +44,8 @@ func usage(words []word) use {
 			return use{}
 		}
 		return use{why: name + " may change what later commands do", child: true}
-	case "export", "declare", "typeset", "local", "readonly", "let", "read", "mapfile", "readarray", "getopts", "unset": // behind command or quotes
+	// behind command or quotes
+	case "export", "declare", "typeset", "local", "readonly", "let", "read", "mapfile", "readarray", "getopts", "unset":
 		return use{why: name + " may set variables"}
 	case "sh", "bash", "dash", "ash", "zsh", "ksh", "mksh":
 		return shells(name, words)
@@ -77,7 +78,8 @@ const sameToZsh = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ012345678
 func shells(name string, words []word) use {
 	has := false
 	i := 1
-	for ; i < len(words) && strings.HasPrefix(words[i].text, "-") && words[i].unclear == "" && words[i].text != "--"; i++ {
+	for ; i < len(words) && strings.HasPrefix(words[i].text, "-") && words[i].unclear == "" &&
+		words[i].text != "--"; i++ {
 		option := words[i].text
 		has = has || !strings.HasPrefix(option, "--") && strings.Contains(option, "c")
 		switch {

@@ -23,8 +23,8 @@ func Attach(m *secret.Masker, o *agent.Options) {
 	Doors(m, o)
 }
 
-// Doors puts the masker around OnEvent, BeforeInput, BeforeStop, Authorize, Approve, the middleware,
-// the Answer of Questions and the Journal of Subagents.
+// Doors puts the masker around OnEvent, BeforeInput, BeforeStop, Authorize, Approve, the
+// middleware, the Answer of Questions and the Journal of Subagents.
 func Doors(m *secret.Masker, o *agent.Options) {
 	o.Middleware = slices.Concat([]tool.Middleware{Tools(m)}, o.Middleware)
 	o.BeforeInput, o.BeforeStop = input(m, o.BeforeInput), stop(m, o.BeforeStop)

@@ -231,5 +231,6 @@ func childrenOf(t *testing.T, value string) (argv, environ string) {
 		}
 		return out.Text()
 	}
-	return run("ps -ef 2>/dev/null; ps axww; for f in /proc/[0-9]*/cmdline; do tr '\\0' ' ' < $f; echo; done 2>/dev/null"), run("env; export -p")
+	return run("ps -ef 2>/dev/null; ps axww; for f in /proc/[0-9]*/cmdline; do tr '\\0' ' ' < $f; echo; done " +
+		"2>/dev/null"), run("env; export -p")
 }

@@ -28,8 +28,9 @@ func input(m *secret.Masker, next func(context.Context, agent.Message) (agent.Me
 			if msg.Context != "" {
 				msg.Context += "\n\n"
 			}
-			msg.Context += "Secrets in the message before were replaced by placeholders such as [secret NAME]. You cannot see the values. " +
-				"Use them where they are kept, such as in a variable or a file, or ask for another way."
+			msg.Context += "Secrets in the message before were replaced by placeholders such as [secret NAME]. You " +
+				"cannot see the values. Use them where they are kept, such as in a variable or a file, or ask for " +
+				"another way."
 		}
 		return msg, nil
 	}

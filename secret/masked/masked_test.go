@@ -48,7 +48,8 @@ func TestL7_PlaceholdersAreNotWritten(t *testing.T) {
 		llmtest.Calls(llmtest.Call("edit_file", map[string]any{"file_path": ".env",
 			"old_string": "TOKEN=[secret CANARY]", "new_string": "TOKEN="})),
 		llmtest.Calls(llmtest.Call("apply_patch",
-			map[string]any{"patch": "*** Begin Patch\n*** Update File: .env\n@@\n TOKEN=[secret CANARY]\n+MORE=1\n*** End Patch"})),
+			map[string]any{"patch": "*** Begin Patch\n*** Update File: .env\n@@\n TOKEN=[secret CANARY]\n+MORE=1\n" +
+				"*** End Patch"})),
 		llmtest.Calls(llm.ToolCall{ID: "escaped", Name: "write_file",
 			Args: `{"file_path":".env","content":"TOKEN=\u005bsecret CANARY]"}`}),
 		llmtest.Calls(llmtest.Call("write_file", map[string]any{"file_path": "other",

@@ -65,9 +65,10 @@ func refuse(m *secret.Masker, call *tool.Call) error {
 	case held == "":
 		return nil
 	case writes:
-		return fmt.Errorf("nothing was changed: %s in the arguments stands for a secret whose value you were not shown, and would replace it "+
-			"in the file. Leave that part of the file as it is: use a smaller edit that does not touch it, or change the file in place with a "+
-			"command such as sed. Where a program needs the secret, let it read it from its file or variable", held)
+		return fmt.Errorf("nothing was changed: %s in the arguments stands for a secret whose value you were not "+
+			"shown, and would replace it in the file. Leave that part of the file as it is: use a smaller edit that "+
+			"does not touch it, or change the file in place with a command such as sed. Where a program needs the "+
+			"secret, let it read it from its file or variable", held)
 	case m.Placeholder(call.Access.Command) != "" && isArgument(call):
 		return runs(held, "command")
 	}
@@ -76,9 +77,9 @@ func refuse(m *secret.Masker, call *tool.Call) error {
 
 // runs returns the error of a command or input with a placeholder.
 func runs(held, what string) error {
-	return fmt.Errorf("nothing was run: %s in the %s stands for a secret whose value you were not shown; a program would get the "+
-		"placeholder instead. Let the program read the secret from its file or variable, or leave that part out, for instance with a "+
-		"pattern that matches the text around it", held, what)
+	return fmt.Errorf("nothing was run: %s in the %s stands for a secret whose value you were not shown; a program "+
+		"would get the placeholder instead. Let the program read the secret from its file or variable, or leave that "+
+		"part out, for instance with a pattern that matches the text around it", held, what)
 }
 
 // isArgument reports whether the command of a call is one of its arguments, as the script of a

@@ -36,7 +36,8 @@ type Sum struct {
 
 // New returns the sum of a session without records. Facts has the prices of models.
 func New(facts llm.Lookup) *Sum {
-	return &Sum{Models: map[string]Spent{}, Purposes: map[string]Spent{}, facts: facts, parts: map[key]*part{}, next: newBill(nil)}
+	return &Sum{Models: map[string]Spent{}, Purposes: map[string]Spent{}, facts: facts, parts: map[key]*part{},
+		next: newBill(nil)}
 }
 
 // Read returns the sum of a session, read from its records. The session may be running.

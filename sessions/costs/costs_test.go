@@ -121,7 +121,8 @@ func TestV6_PartsByHand(t *testing.T) {
 func TestV6_PartsOfARenewal(t *testing.T) {
 	log := new(journal.Memory)
 	s, err := agent.New(t.Context(), options(t, log,
-		answer(94, "work", llm.Usage{Input: 1000, CacheWrite: 1000, Output: 10}), answer(9, "", llm.Usage{Input: 2000})))
+		answer(94, "work", llm.Usage{Input: 1000, CacheWrite: 1000, Output: 10}),
+		answer(9, "", llm.Usage{Input: 2000})))
 	if err != nil {
 		t.Fatal(err)
 	}

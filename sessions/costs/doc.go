@@ -1,5 +1,5 @@
-// Package costs says what a session has cost: by model, by purpose, and by part of its prompt, which
-// is paid again with each request.
+// Package costs says what a session has cost: by model, by purpose, and by part of its prompt,
+// which is paid again with each request.
 //
 // A [Sum] is made from the records of a session, so it is the same while the session runs, after a
 // resume and afterwards.

@@ -34,8 +34,9 @@ type sendInputArgs struct {
 }
 
 // SpawnGuidance is the part of the system prompt about subagents, whatever the tools are called.
-const SpawnGuidance = "Most tasks need no agents. Give an agent a self-contained part, with the paths and facts that it needs, keep two " +
-	"agents out of the same files, and wait for every agent before your final answer. Check what they report before you rely on it."
+const SpawnGuidance = "Most tasks need no agents. Give an agent a self-contained part, with the paths and facts that " +
+	"it needs, keep two agents out of the same files, and wait for every agent before your final answer. Check what " +
+	"they report before you rely on it."
 
 // Agents returns the tools for subagents: spawn_agent, send_input, wait and close_agent. Sessions
 // that may have no subagents do not offer them. Calls that send to an agent or end it keep their
@@ -43,8 +44,8 @@ const SpawnGuidance = "Most tasks need no agents. Give an agent a self-contained
 func Agents() []tool.Tool {
 	def := llm.ToolDefinition{Name: "spawn_agent", Parameters: schema("spawn_agent"),
 		Description: "Starts an agent that works on a part of the task by itself, at the same time, " +
-			"with the same tools and files, and returns its id at once. Use it for parts that do not depend on each other, and for " +
-			"searches whose details you do not need. wait returns its result."}
+			"with the same tools and files, and returns its id at once. Use it for parts that do not depend on each " +
+			"other, and for searches whose details you do not need. wait returns its result."}
 	spawn := agentTool(tool.Writes, def, spawnAgent)
 	def.Parameters = schema("spawn_agent_of_kind")
 	ofKind := agentTool(tool.Writes, def, spawnAgent).ToolDefinition

@@ -64,7 +64,8 @@ func RunPatch(ctx context.Context, call *tool.Call, text string) (tool.Result, e
 	if err != nil {
 		text := "Error: " + texts.Error(err)
 		if errors.Is(err, env.ErrLost) {
-			text += ". Whether the files are as they were is unknown: look at them before you send the patch again. The next call tries to connect again."
+			text += ". Whether the files are as they were is unknown: look at them before you send the patch again. " +
+				"The next call tries to connect again."
 		}
 		result.Content, result.IsError = llm.TextParts(text), true
 		return result, nil
@@ -161,7 +162,8 @@ func useMeant(ops []patch.Op, named func(string) (string, error)) (err error) {
 			}
 		}
 		if op.MoveTo == op.Path && path.Clean(given) != op.MoveTo {
-			return fmt.Errorf("the new name %+q looks the same as %+q, so that a patch cannot give the file this name; use a command, such as mv", given, op.Path)
+			return fmt.Errorf("the new name %+q looks the same as %+q, so that a patch cannot give the file this "+
+				"name; use a command, such as mv", given, op.Path)
 		}
 	}
 	return nil
@@ -219,7 +221,8 @@ func (f *patchFiles) Read(ctx context.Context, name string) ([]byte, fs.FileMode
 	f.size += len(content)
 	f.lines += strings.Count(content, "\n")
 	if err == nil && (f.size > maxWholeBytes || f.lines > maxLines) {
-		err = fmt.Errorf("the files of this patch have more than %d MiB, or more than %d lines, up to this one; make a patch of each, or use a command",
+		err = fmt.Errorf("the files of this patch have more than %d MiB, or more than %d lines, up to this one; make "+
+			"a patch of each, or use a command",
 			maxWholeBytes>>20, maxLines)
 	}
 	if errors.Is(err, errTooLarge) {

@@ -58,7 +58,8 @@ func TestC6_ApplyPatchTakesAnInvocation(t *testing.T) {
 	b := newFixture(t)
 	b.put("sub dir/a.txt", "one\n")
 	script := func(dir string) string {
-		return "cd " + dir + " && apply_patch <<'EOF'\n*** Begin Patch\n*** Update File: a.txt\n-one\n+two\n*** Add File: b.txt\n+b\n*** End Patch\nEOF\n"
+		return "cd " + dir + " && apply_patch <<'EOF'\n*** Begin Patch\n*** Update File: a.txt\n-one\n+two\n*** Add " +
+			"File: b.txt\n+b\n*** End Patch\nEOF\n"
 	}
 	if got := b.ok(ApplyPatch(), object{"patch": script(`"sub dir"`)}); !strings.Contains(got,
 		"M sub dir/a.txt\nA sub dir/b.txt\n") {
@@ -69,7 +70,8 @@ func TestC6_ApplyPatchTakesAnInvocation(t *testing.T) {
 	}
 	add := "cd %s && apply_patch <<'EOF'\n*** Begin Patch\n*** Add File: n\n+n\n*** End Patch\nEOF"
 	b.fails(ApplyPatch(), object{"patch": strings.Replace(add, "%s", "missing", 1)}, "cd missing: ")
-	b.fails(ApplyPatch(), object{"patch": "cd missing && apply_patch <<EOF\n*** Begin Patch\n*** Add File: n\n+$n\n*** End Patch\nEOF"}, "cd missing: ")
+	b.fails(ApplyPatch(), object{"patch": "cd missing && apply_patch <<EOF\n*** Begin Patch\n*** Add File: n\n+$n\n" +
+		"*** End Patch\nEOF"}, "cd missing: ")
 	b.fails(ApplyPatch(), object{"patch": strings.Replace(add, "%s", "'sub dir/a.txt'", 1)}, "it is not a directory")
 	b.fails(ApplyPatch(), object{"patch": strings.Replace(add, "%s", "..", 1)})
 	if access := PatchAccess(script("x")); strings.Join(access.Paths, " ") != "x/a.txt x/b.txt" {
@@ -97,7 +99,8 @@ func TestR8_ApplyPatchTexts(t *testing.T) {
 				"an operation above has deleted or moved it"},
 		{"a one-line hunk", "*** Update File: src/main.go\n-func mian() {\n+func run() {",
 			"Error: src/main.go, hunk 1, line 3 of the patch: these old lines are not in the file:\n" +
-				"  func mian() {\nThe nearest line is line 1, which reads\n  func main() {\nCopy old lines from the file exactly."},
+				"  func mian() {\nThe nearest line is line 1, which reads\n  func main() {\nCopy old lines from the " +
+				"file exactly."},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -21,7 +21,8 @@ var changes = []struct {
 	{WriteFile(), object{"file_path": "f", "content": "2\n"}},
 	{EditFile(), object{"file_path": "./f", "old_string": "1", "new_string": "2"}},
 	{ApplyPatch(), object{"patch": "*** Begin Patch\n*** Update File: f\n-1\n+2\n*** End Patch"}},
-	{Shell(0), object{"command": "apply_patch <<'EOF'\n*** Begin Patch\n*** Update File: f\n-1\n+2\n*** End Patch\nEOF"}},
+	{Shell(0), object{"command": "apply_patch <<'EOF'\n*** Begin Patch\n*** Update File: f\n-1\n+2\n*** End " +
+		"Patch\nEOF"}},
 }
 
 // authorized runs a call as a session with a permission hook does.
@@ -102,7 +103,8 @@ func TestI2_AnApprovalIsForItsFiles(t *testing.T) {
 		args object
 	}{
 		{WriteFile(), object{"file_path": ".mcp.json", "content": "{}"}},
-		{ApplyPatch(), object{"patch": "*** Begin Patch\n*** Add File: x\n+x\n*** Add File: .mcp.json\n+{}\n*** End Patch"}},
+		{ApplyPatch(), object{"patch": "*** Begin Patch\n*** Add File: x\n+x\n*** Add File: .mcp.json\n+{}\n*** " +
+			"End Patch"}},
 	} {
 		if out := b.authorized(c.tool, c.args, nil); !out.IsError || !strings.Contains(out.Model.Text(),
 			".mcp.json can start programs") {

@@ -19,8 +19,8 @@ type askUserArgs struct {
 func AskUser() tool.Tool {
 	t := tool.New(llm.ToolDefinition{
 		Name: "ask_user",
-		Description: "Asks the user, and waits for the answer. Use it only for a decision that is the user's and that the task, the code and the tools " +
-			"cannot settle.",
+		Description: "Asks the user, and waits for the answer. Use it only for a decision that is the user's and " +
+			"that the task, the code and the tools cannot settle.",
 		Parameters: schema("ask_user"),
 	}, askUser)
 	t.Instead = replaces("ask_user")

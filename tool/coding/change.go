@@ -84,7 +84,8 @@ func lostBy(ctx context.Context, e env.Environment, name string) string {
 
 // errBusy returns the error for a file that others keep changing.
 func errBusy(name string) error {
-	return fmt.Errorf("%s keeps being changed by somebody else; nothing was changed. Find out what writes it, then try again", texts.Shown(name))
+	return fmt.Errorf("%s keeps being changed by somebody else; nothing was changed. Find out what writes it, then "+
+		"try again", texts.Shown(name))
 }
 
 // mayWrite returns an error if a file must not be written in place of a content: it needs an
@@ -96,7 +97,8 @@ func mayWrite(ctx context.Context, call *tool.Call, name string, was content) er
 			return err
 		}
 		if meant != name {
-			return fmt.Errorf("%+q was not created, because %+q is there now, which looks the same: if you mean that file, repeat the call", name, meant)
+			return fmt.Errorf("%+q was not created, because %+q is there now, which looks the same: if you mean that "+
+				"file, repeat the call", name, meant)
 		}
 	}
 	return mayChange(ctx, call, name)
@@ -105,7 +107,8 @@ func mayWrite(ctx context.Context, call *tool.Call, name string, was content) er
 // mayChange returns an error if changing the file needs an approval that the call lacks.
 func mayChange(ctx context.Context, call *tool.Call, name string) error {
 	if why := call.NeedsApproval(ctx, name); why != "" {
-		return fmt.Errorf("%s was not changed, because that needs a person's approval: %s. Say what you want to change and why, or do without", texts.Shown(name), why)
+		return fmt.Errorf("%s was not changed, because that needs a person's approval: %s. Say what you want to "+
+			"change and why, or do without", texts.Shown(name), why)
 	}
 	return nil
 }

@@ -49,8 +49,8 @@ func Unfinished(r *tool.Ran, more, background string) string {
 	case r.Interrupted:
 		return fmt.Sprintf("[ERROR: The command was interrupted and killed. %s]", printed)
 	case r.Lost:
-		return fmt.Sprintf("[ERROR: %s. %s How far the command had come is unknown; what still ran of it is ended. Look at what it has done before you "+
-			"run it again. The next call tries to connect again.]", r.Err, printed)
+		return fmt.Sprintf("[ERROR: %s. %s How far the command had come is unknown; what still ran of it is ended. "+
+			"Look at what it has done before you run it again. The next call tries to connect again.]", r.Err, printed)
 	case r.Err != "":
 		return "Error: the command could not be run to its end: " + r.Err
 	case r.TimedOut != 0:

@@ -18,8 +18,8 @@ func TestU9_ReadFileOfMachines(t *testing.T) {
 	b.put("prose.md", prose+"\n")
 	b.put("n.ipynb", "{\n  \"image/png\": \""+picture+"\"\n}\n")
 	for name, want := range map[string][]string{
-		"min.js": {"  1 | " + script[:shownOfDense-len("fu")] + " [... the line goes on for 8802 more bytes; a program seems",
-			"  2 | second\n"},
+		"min.js": {"  1 | " + script[:shownOfDense-len("fu")] +
+			" [... the line goes on for 8802 more bytes; a program seems", "  2 | second\n"},
 		"prose.md": {prose},
 		"zh.md":    {chinese},
 		"n.ipynb": {`  2 |   "image/png": "` + picture[:100] +
@@ -68,7 +68,8 @@ func TestL7_TokensAreNotCut(t *testing.T) {
 		t.Errorf("grep shows %q", got)
 	}
 	b.put("g", strings.Repeat(pair, 1000)+"needle at_the_end\n")
-	if got := b.ok(Grep(), object{"pattern": "needle", "output_mode": "content"}); !strings.Contains(got, "needle at_the_end\n") {
+	if got := b.ok(Grep(), object{"pattern": "needle", "output_mode": "content"}); !strings.Contains(got,
+		"needle at_the_end\n") {
 		t.Errorf("of the end of a line, grep shows %q", got)
 	}
 	b.put("g", strings.Repeat("a", 5000)+token+strings.Repeat("b", 5000)+"\n")

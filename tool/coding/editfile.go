@@ -36,9 +36,10 @@ func EditFile() tool.Tool { return Dialect{}.EditFile() }
 // EditFile returns the tool edit_file.
 func (d Dialect) EditFile() tool.Tool {
 	t := tool.New(llm.ToolDefinition{
-		Name:        "edit_file",
-		Description: "Replaces text in a file. Read the file before you edit it. The file keeps its line endings and its mode.",
-		Parameters:  schema("edit_file"),
+		Name: "edit_file",
+		Description: "Replaces text in a file. Read the file before you edit it. The file keeps its line endings and " +
+			"its mode.",
+		Parameters: schema("edit_file"),
 	}, d.editFile)
 	t.Instead, t.Previews = replaces("edit_file"), true
 	t.Limit = tool.Limit{Chars: 10_000, Keep: tool.KeepTail}
@@ -98,8 +99,9 @@ func (d Dialect) edited(e edit, name, content string) (edited []byte, made Edite
 	m := e.match(content)
 	switch {
 	case len(m.places) > maxPlaces:
-		return nil, made, fmt.Errorf("old_string occurs in %s more than %d times; nothing was changed. Give a longer old_string, "+
-			"or change the file with %s, for example with sed", texts.Shown(name), maxPlaces, d.word("shell"))
+		return nil, made, fmt.Errorf("old_string occurs in %s more than %d times; nothing was changed. Give a longer "+
+			"old_string, or change the file with %s, for example with sed", texts.Shown(name), maxPlaces,
+			d.word("shell"))
 	case len(m.places) == 0:
 		return nil, made, fmt.Errorf("old_string was not found in %s; nothing was changed.%s", texts.Shown(name),
 			d.explainNoMatch(content, e))
@@ -108,7 +110,8 @@ func (d Dialect) edited(e edit, name, content string) (edited []byte, made Edite
 	}
 	if sizeAfter(content, m.places) > maxWholeBytes {
 		return nil, made, fmt.Errorf("with this edit %s would be %w (at %d places); nothing was changed. "+
-			"Give a shorter new_string, or write the file with %s", texts.Shown(name), errTooLarge, len(m.places), d.word("shell"))
+			"Give a shorter new_string, or write the file with %s", texts.Shown(name), errTooLarge, len(m.places),
+			d.word("shell"))
 	}
 	if err := refuseForeign(name, content, m.places); err != nil {
 		return nil, made, err
@@ -130,8 +133,9 @@ func refuseForeign(name, content string, places []place) error {
 	}
 	for _, p := range places {
 		if textfile.MayBeInside(content, p.start) {
-			return fmt.Errorf("%s is not UTF-8, and old_string may begin in the middle of a character of its encoding; nothing was changed. "+
-				"Begin old_string at another place, such as at the beginning of the line or after a space",
+			return fmt.Errorf("%s is not UTF-8, and old_string may begin in the middle of a character of its "+
+				"encoding; nothing was changed. Begin old_string at another place, such as at the beginning of the "+
+				"line or after a space",
 				texts.Shown(name))
 		}
 		if char := textfile.ForeignIn(p.text, content[p.start:p.end]); char != "" {
@@ -145,22 +149,27 @@ func refuseForeign(name, content string, places []place) error {
 func (d Dialect) notUnique(name, content string, m matchResult) error {
 	places := lineNumbers([]byte(content), m.spans())
 	if m.how != "" {
-		return fmt.Errorf("old_string is not in %s exactly; except for %s, it occurs %d times (%s); nothing was changed. Copy the "+
-			"text exactly, with more of the lines around the place that you mean", name, m.how, len(m.places), places)
+		return fmt.Errorf("old_string is not in %s exactly; except for %s, it occurs %d times (%s); nothing was "+
+			"changed. Copy the text exactly, with more of the lines around the place that you mean", name, m.how,
+			len(m.places), places)
 	}
-	return fmt.Errorf("old_string occurs in %s %d times (%s); nothing was changed. Include more of the lines around the place that you "+
-		"mean, or set %s to change them all", name, len(m.places), places, d.word("edit_file.replace_all"))
+	return fmt.Errorf("old_string occurs in %s %d times (%s); nothing was changed. Include more of the lines around "+
+		"the place that you mean, or set %s to change them all", name, len(m.places), places,
+		d.word("edit_file.replace_all"))
 }
 
 // check returns an error for an edit that has no meaning.
 func (d Dialect) check(e edit) error {
 	switch {
 	case e.old == "":
-		return fmt.Errorf("old_string is empty; give the text to replace. To insert text, replace a line with itself and the new text; to create a file, use %s", d.word("write_file"))
+		return fmt.Errorf("old_string is empty; give the text to replace. To insert text, replace a line with itself "+
+			"and the new text; to create a file, use %s", d.word("write_file"))
 	case e.old == e.new:
-		return errors.New("old_string and new_string are the same, so there is nothing to change; give the replacement in new_string")
+		return errors.New("old_string and new_string are the same, so there is nothing to change; give the " +
+			"replacement in new_string")
 	case toLF(e.old) == toLF(e.new):
-		return fmt.Errorf("old_string and new_string differ only in line endings, which %s does not change; to change them, use %s", d.word("edit_file"), d.word("shell"))
+		return fmt.Errorf("old_string and new_string differ only in line endings, which %s does not change; to "+
+			"change them, use %s", d.word("edit_file"), d.word("shell"))
 	}
 	return nil
 }

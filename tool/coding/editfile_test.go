@@ -27,8 +27,8 @@ func TestC5_Edit(t *testing.T) {
 		{"a line end alone", "a\r\nb\r\n", "a\n", "a", false, "ab\r\n"},
 		{"lf, with crlf given", "a\nb\n", "a\r\nb", "a\r\nc", false, "a\nc\n"},
 		{"both: as the place has it", "a\r\nb\r\nc\nd\n", "c\nd", "x\ny", false, "a\r\nb\r\nx\ny\n"},
-		{"both: lines that stay keep theirs", "a\nb\r\nc\r\nd\r\ne\nf\r\n", "a\nb\nc\nd\ne\nf", "a\nb\nx\ny\nd\ne\nf", false,
-			"a\nb\r\nx\r\ny\r\nd\r\ne\nf\r\n"},
+		{"both: lines that stay keep theirs", "a\nb\r\nc\r\nd\r\ne\nf\r\n", "a\nb\nc\nd\ne\nf", "a\nb\nx\ny\nd\ne\nf",
+			false, "a\nb\r\nx\r\ny\r\nd\r\ne\nf\r\n"},
 		{"both: a line that is twice", "a\nb\r\n\nb\r\nc\n", "a\nb\n\nb\nc\n", "a\nb\nc\n", false, "a\nb\r\nc\n"},
 		{"both: as most of the file has it", "a\r\nb\r\nc\nd\r\n", "b\nc\nd", "x\ny", false, "a\r\nx\r\ny\r\n"},
 		{"a carriage return alone is no line end", "a\rb\rc", "b", "B\n", false, "a\rB\n\rc"},
@@ -62,7 +62,8 @@ func TestC5_ResultShowsThePlace(t *testing.T) {
 	b.put("f", counted(20))
 	got := b.ok(EditFile(), object{"file_path": "f", "old_string": "text 10\n", "new_string": "one\ntwo\n"})
 	want := "Edited f: replaced 1 occurrence (line 10). It now reads:\n" +
-		"  7 | text 7\n  8 | text 8\n  9 | text 9\n 10 | one\n 11 | two\n 12 | text 11\n 13 | text 12\n 14 | text 13\n 15 | text 14\n"
+		"  7 | text 7\n  8 | text 8\n  9 | text 9\n 10 | one\n 11 | two\n 12 | text 11\n 13 | text 12\n 14 | text " +
+		"13\n 15 | text 14\n"
 	if got != want {
 		t.Errorf("%s\nwant %s", got, want)
 	}

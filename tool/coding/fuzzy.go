@@ -117,7 +117,8 @@ func (f lineFinder) find(e edit, content string) []place {
 	}
 	old := strings.Split(oldText, "\n")
 	var places []place
-	offset, next, size := 0, 0, 0 // offset of line i in the file; line at which the next match may begin; of the new texts
+	// offset of line i in the file; line at which the next match may begin; of the new texts
+	offset, next, size := 0, 0, 0
 	for i := 0; i+len(want) <= len(have) && len(places) <= maxPlaces && size <= maxNewText; i++ {
 		if i >= next && f.trimmed(have[i+key]) == want[key] && f.equal(want, have[i:]) {
 			if p, ok := f.place(e, old, file[i:i+len(want)], offset, ended); ok {

@@ -27,8 +27,8 @@ func Glob() tool.Tool { return Dialect{}.Glob() }
 func (d Dialect) Glob() tool.Tool {
 	t := tool.New(llm.ToolDefinition{
 		Name: "glob",
-		Description: "Finds files by name. Returns the paths that match a pattern, the most recently modified first. Files that " +
-			".gitignore excludes and .git directories are left out; hidden files are found.",
+		Description: "Finds files by name. Returns the paths that match a pattern, the most recently modified first. " +
+			"Files that .gitignore excludes and .git directories are left out; hidden files are found.",
 		Parameters: schema("glob"),
 	}, d.glob)
 	t.Instead = replaces("glob")
@@ -104,9 +104,11 @@ func alikeFiles(pattern string, found search.Listing) string {
 // noDirectory returns the error for a directory that does not exist.
 func (d Dialect) noDirectory(args globArgs) error {
 	if args.Path == "" {
-		return fmt.Errorf("the directory at the beginning of the pattern %q does not exist; begin it with one that does, or with **/", args.Pattern)
+		return fmt.Errorf("the directory at the beginning of the pattern %q does not exist; begin it with one that "+
+			"does, or with **/", args.Pattern)
 	}
-	return fmt.Errorf("the directory %s does not exist; give an existing one as %s, or leave it out to look in the working directory", texts.Shown(args.Path), d.word("glob.path"))
+	return fmt.Errorf("the directory %s does not exist; give an existing one as %s, or leave it out to look in the "+
+		"working directory", texts.Shown(args.Path), d.word("glob.path"))
 }
 
 // whatInstead returns advice for a pattern that matched nothing, beginning with a space.
@@ -137,5 +139,6 @@ func (d Dialect) whatInstead(ctx context.Context, e env.Environment, args globAr
 	case dir == "":
 		return fmt.Sprintf(" To look in all directories below, use %s.", texts.Shown("**/"+args.Pattern))
 	}
-	return fmt.Sprintf(" To look in all directories below, use %s; what .gitignore excludes is left out, unless its directory is given as %s.", texts.Shown(dir+"**/"+args.Pattern[len(dir):]), d.word("glob.path"))
+	return fmt.Sprintf(" To look in all directories below, use %s; what .gitignore excludes is left out, unless its "+
+		"directory is given as %s.", texts.Shown(dir+"**/"+args.Pattern[len(dir):]), d.word("glob.path"))
 }

@@ -57,9 +57,9 @@ func Grep() tool.Tool { return Dialect{}.Grep() }
 func (d Dialect) Grep() tool.Tool {
 	t := tool.New(llm.ToolDefinition{
 		Name: "grep",
-		Description: "Searches the contents of files for a regular expression. Files that .gitignore excludes, .git directories and " +
-			"binary files are left out; hidden files are searched. Matches come as `path:line:text`, lines of context as " +
-			"`path-line-text`.",
+		Description: "Searches the contents of files for a regular expression. Files that .gitignore excludes, .git " +
+			"directories and binary files are left out; hidden files are searched. Matches come as `path:line:text`, " +
+			"lines of context as `path-line-text`.",
 		Parameters: json.RawMessage(grepParameters),
 	}, d.grep)
 	t.Instead = replaces("grep")
@@ -144,7 +144,8 @@ func renderGrep(found search.Result, q search.Query) string {
 	case len(found.Files) == 0:
 		fmt.Fprintf(&b, "No matches in %s.\n", count(found.Searched, "file"))
 	case found.More:
-		fmt.Fprintf(&b, "[Only the first %d results are shown; there are more. Narrow the search, or set max_results.]\n", q.Max)
+		fmt.Fprintf(&b, "[Only the first %d results are shown; there are more. Narrow the search, or set "+
+			"max_results.]\n", q.Max)
 	case q.Mode != search.Files:
 		fmt.Fprintf(&b, "[%s in %s]\n", count(total, "matching line"), count(len(found.Files), "file"))
 	}
@@ -183,7 +184,8 @@ func Stopped(stopped bool) string {
 	if !stopped {
 		return ""
 	}
-	return "[The search took too long and was stopped, so there may be more than this. Search in a part of the directory, or for a simpler pattern.]\n"
+	return "[The search took too long and was stopped, so there may be more than this. Search in a part of the " +
+		"directory, or for a simpler pattern.]\n"
 }
 
 // Unreadable returns the line of a result about files and directories that could not be read, or

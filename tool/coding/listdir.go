@@ -34,8 +34,8 @@ func (d Dialect) ListDir() tool.Tool {
 	t := tool.New(llm.ToolDefinition{
 		Name: "list_dir",
 		Description: "Lists a directory, sorted by name, with subdirectories indented below it as far as depth goes. " +
-			"Directories end with /, symbolic links with @; files have their size in bytes. Hidden and ignored entries " +
-			"are listed, too; .git directories are not entered.",
+			"Directories end with /, symbolic links with @; files have their size in bytes. Hidden and ignored " +
+			"entries are listed, too; .git directories are not entered.",
 		Parameters: schema("list_dir"),
 	}, d.listDir)
 	t.Instead = replaces("list_dir")
@@ -56,7 +56,8 @@ func (d Dialect) listDir(ctx context.Context, call *tool.Call, args listDirArgs)
 	for _, pattern := range args.Ignore {
 		if _, err := path.Match(pattern, ""); err != nil {
 			return tool.Result{}, fmt.Errorf(
-				"the pattern %q in ignore is not valid: a [ is not closed, or a \\ is at the end; put a \\ before a character that is meant as it is", pattern)
+				"the pattern %q in ignore is not valid: a [ is not closed, or a \\ is at the end; put a \\ before a "+
+					"character that is meant as it is", pattern)
 		}
 	}
 	dir := call.Named(args.Path)

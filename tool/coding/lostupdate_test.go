@@ -163,7 +163,8 @@ func (m *plainRacingEnv) Open(ctx context.Context, name string) (io.ReadCloser, 
 func TestI6_OutsideWriterBetweenReadAndWrite(t *testing.T) {
 	const before, theirs = "a\nb\nc\n", "a\nb\nC, theirs\n"
 	edit := object{"file_path": "f", "old_string": "a\n", "new_string": "A, ours\n"}
-	both := object{"patch": "*** Begin Patch\n*** Update File: other\n-x\n+y\n*** Update File: f\n-a\n+A, ours\n b\n*** End Patch"}
+	both := object{"patch": "*** Begin Patch\n*** Update File: other\n-x\n+y\n*** Update File: f\n-a\n+A, ours\n b\n" +
+		"*** End Patch"}
 	for _, tt := range []struct {
 		tool tool.Tool
 		args object
@@ -195,7 +196,8 @@ func TestI6_OutsideWriterBetweenReadAndWrite(t *testing.T) {
 // A change that no longer fits after somebody else's is an error, and the other content stays. A
 // patch then changes nothing.
 func TestI6_DecidedAgainAndRefused(t *testing.T) {
-	patch := object{"patch": "*** Begin Patch\n*** Update File: other\n-x\n+y\n*** Update File: f\n-a\n+A\n*** End Patch"}
+	patch := object{"patch": "*** Begin Patch\n*** Update File: other\n-x\n+y\n*** Update File: f\n-a\n+A\n*** " +
+		"End Patch"}
 	for _, tt := range []struct {
 		tool tool.Tool
 		args object

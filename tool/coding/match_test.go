@@ -41,17 +41,24 @@ func corpusText(t *testing.T, raw json.RawMessage) string {
 
 // decidedDifferently returns the cases of the corpus that we decide differently on purpose.
 func decidedDifferently() map[string]string {
-	const letters = "letters and punctuation are not overlooked: the text may be meant for another place, or the file have changed"
+	const letters = "letters and punctuation are not overlooked: the text may be meant for another place, or the " +
+		"file have changed"
 	return map[string]string{
-		"gem_omission_rejected":   "what the new text says is the model's business; a file may well have (rest of methods ...) in it",
-		"oc_create":               "an empty old_string is an error, also for a file that is not there: write_file creates files",
+		"gem_omission_rejected": "what the new text says is the model's business; a file may well have (rest of " +
+			"methods ...) in it",
+		"oc_create": "an empty old_string is an error, also for a file that is not there: write_file " +
+			"creates files",
 		"oc_bom_overwrite":        "an empty old_string is an error: write_file replaces files",
 		"gem_fuzzy_missing_comma": letters,
 		"gem_fuzzy_rebase":        letters,
-		"gem_flex_ws":             "no one rule turns the indentation into the file's, so that the new text's could only be guessed",
-		"gem_blank_before":        "white space within a line is not overlooked, and no one rule turns the indentation into the file's",
-		"ai_blank_leading":        "an empty line that the file does not have is not overlooked: whether the new one is wanted cannot be told",
-		"pi_nfkc":                 "an accent of its own and an accented letter are different texts; only punctuation is overlooked, and full-width forms",
+		"gem_flex_ws": "no one rule turns the indentation into the file's, so that the new text's could " +
+			"only be guessed",
+		"gem_blank_before": "white space within a line is not overlooked, and no one rule turns the " +
+			"indentation into the file's",
+		"ai_blank_leading": "an empty line that the file does not have is not overlooked: whether the new one " +
+			"is wanted cannot be told",
+		"pi_nfkc": "an accent of its own and an accented letter are different texts; only " +
+			"punctuation is overlooked, and full-width forms",
 	}
 }
 

@@ -13,14 +13,16 @@ import (
 func (d Dialect) explainNoMatch(content string, e edit) string {
 	old := strings.Split(strings.Trim(toLF(e.old), "\n"), "\n")
 	if fuzzy.Numbered(old) {
-		return fmt.Sprintf(" It starts with line numbers as %s shows them: they are not part of the file, so leave them out.", d.word("read_file"))
+		return fmt.Sprintf(" It starts with line numbers as %s shows them: they are not part of the file, so leave "+
+			"them out.", d.word("read_file"))
 	}
 	if !isASCII(e.old) && !utf8.ValidString(content) {
 		return " The file is not UTF-8: use a part of the text that is ASCII alone."
 	}
 	if onlyExact(content) {
-		return fmt.Sprintf(" The file has more than %d MiB or %d lines, so only the very text is looked for, with its white space. "+
-			"Search the file for a part of the text, and copy it from there.", maxDividedBytes>>20, maxLines)
+		return fmt.Sprintf(" The file has more than %d MiB or %d lines, so only the very text is looked for, with "+
+			"its white space. Search the file for a part of the text, and copy it from there.", maxDividedBytes>>20,
+			maxLines)
 	}
 	lines := strings.Split(toLF(content), "\n")
 	at, equal := fuzzy.Nearest(lines, old)

@@ -125,7 +125,8 @@ func CheckDir(ctx context.Context, e env.Environment, dir, parameter string) err
 	info, err := e.Stat(ctx, dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("the directory %s does not exist; give an existing one as %s, or leave it out to run the command in the working directory", texts.Shown(dir), parameter)
+		return fmt.Errorf("the directory %s does not exist; give an existing one as %s, or leave it out to run the "+
+			"command in the working directory", texts.Shown(dir), parameter)
 	case err == nil && !info.IsDir():
 		return fmt.Errorf("%s is a file; give a directory as %s, such as the one that contains it", texts.Shown(dir),
 			parameter)

@@ -33,10 +33,11 @@ func ReadFile() tool.Tool { return Dialect{}.ReadFile() }
 func (d Dialect) ReadFile() tool.Tool {
 	t := tool.New(llm.ToolDefinition{
 		Name: "read_file",
-		Description: "Reads a file and returns its lines, each with its line number in front as `NNN | text`. The number and the " +
-			"separator are not part of the file. Without offset and limit the first 2000 lines come back; use them to read other " +
-			"parts of a long file. Images (PNG, JPEG, GIF, WebP) come back as images. Directories and other binary files are " +
-			"refused. Characters that cannot be seen are shown as \\u{hex}; edit such lines with the shell.",
+		Description: "Reads a file and returns its lines, each with its line number in front as `NNN | text`. The " +
+			"number and the separator are not part of the file. Without offset and limit the first 2000 lines come " +
+			"back; use them to read other parts of a long file. Images (PNG, JPEG, GIF, WebP) come back as images. " +
+			"Directories and other binary files are refused. Characters that cannot be seen are shown as \\u{hex}; " +
+			"edit such lines with the shell.",
 		Parameters: schema("read_file"),
 	}, d.readFile)
 	t.Instead = replaces("read_file")
@@ -97,7 +98,8 @@ func (d Dialect) readStarted(ctx context.Context, r *bufio.Reader, args readFile
 			texts.Shown(args.FilePath), d.word("shell"))
 	case bytes.IndexByte(start, 0) >= 0:
 		return result, fmt.Errorf(
-			"%s is a binary file and cannot be shown as text; look into it with %s and programs such as file, xxd or strings", texts.Shown(args.FilePath), d.word("shell"))
+			"%s is a binary file and cannot be shown as text; look into it with %s and programs such as file, xxd "+
+				"or strings", texts.Shown(args.FilePath), d.word("shell"))
 	case len(start) == 0 && err != nil && isEOF(err):
 		return tool.Text("(the file is empty)"), nil
 	}

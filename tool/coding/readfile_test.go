@@ -49,7 +49,8 @@ func TestC3_Lines(t *testing.T) {
 		{"limit", object{"file_path": "three", "limit": 1},
 			"  1 | a\n\n[Lines 1 to 1 are shown; the file goes on. Use offset 2 to read on.]"},
 		{"offset and limit", object{"file_path": "long", "offset": 999, "limit": 2},
-			" 999 | text 999\n1000 | text 1000\n\n[Lines 999 to 1000 are shown; the file goes on. Use offset 1001 to read on.]"},
+			" 999 | text 999\n1000 | text 1000\n\n[Lines 999 to 1000 are shown; the file goes on. Use offset 1001 to " +
+				"read on.]"},
 		{"up to the end", object{"file_path": "long", "offset": 2999, "limit": 2},
 			"2999 | text 2999\n3000 | text 3000\n"},
 		{"an absolute path", object{"file_path": filepath.ToSlash(b.dir) + "/open"}, "  1 | a\n  2 | b\n"},
@@ -115,8 +116,9 @@ func TestC3_Refusals(t *testing.T) {
 func TestC3_Images(t *testing.T) {
 	b := newFixture(t)
 	for mime, data := range map[string]string{
-		"image/png":  llmtest.PNG,
-		"image/webp": "RIFF\x1a\x00\x00\x00WEBPVP8L\x0d\x00\x00\x00\x2f\x00\x00\x00\x10\x07\x10\x11\x11\x88\x88\xfe\x07\x00",
+		"image/png": llmtest.PNG,
+		"image/webp": "RIFF\x1a\x00\x00\x00WEBPVP8L\x0d\x00\x00\x00\x2f\x00\x00\x00" +
+			"\x10\x07\x10\x11\x11\x88\x88\xfe\x07\x00",
 	} {
 		b.put("pic.bin", data)
 		o := b.run(ReadFile(), object{"file_path": "pic.bin"})

@@ -33,8 +33,9 @@ type readManyFilesArgs struct {
 func ReadManyFiles() tool.Tool {
 	t := tool.New(llm.ToolDefinition{
 		Name: "read_many_files",
-		Description: "Reads up to 100 files at once, each under a line `--- path ---` with its first 2000 lines as read_file shows them. " +
-			"Binary files are left out, and so are those that .gitignore excludes unless they are named.",
+		Description: "Reads up to 100 files at once, each under a line `--- path ---` with its first 2000 lines as " +
+			"read_file shows them. Binary files are left out, and so are those that .gitignore excludes unless they " +
+			"are named.",
 		Parameters: schema("read_many_files"),
 	}, readManyFiles)
 	t.Limit = tool.Limit{Chars: 50_000, Keep: tool.KeepHeadTail}
@@ -197,7 +198,8 @@ func (m *manyFiles) remove(ctx context.Context, e env.Environment, pattern strin
 	case errors.Is(err, fs.ErrNotExist):
 		return nil
 	case out.Stopped:
-		return fmt.Errorf("looking for what %s matches took too long; exclude less, or read files by their names", texts.Shown(pattern))
+		return fmt.Errorf("looking for what %s matches took too long; exclude less, or read files by their names",
+			texts.Shown(pattern))
 	}
 	excluded := map[string]bool{}
 	for _, f := range out.Files {
@@ -212,7 +214,8 @@ func (m *manyFiles) read(ctx context.Context, e env.Environment, name string) (t
 	return m.dialect.open(ctx, e, name, func(r *bufio.Reader) (tool.Result, error) {
 		start, _ := r.Peek(binaryPeek) // reading the lines returns the error again
 		if isUTF16(start) || picture.Type(start) != "" || bytes.IndexByte(start, 0) >= 0 {
-			return tool.Result{}, errors.New("is not a text file; read_file reads images, and says more about other files")
+			return tool.Result{}, errors.New("is not a text file; read_file reads images, and says more about " +
+				"other files")
 		}
 		return m.dialect.readStarted(ctx, r, readFileArgs{FilePath: name})
 	})

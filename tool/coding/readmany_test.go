@@ -28,15 +28,16 @@ func TestC9_ReadManyFiles(t *testing.T) {
 		{"files, as they are named, once", object{"paths": []string{"src/b.go", "a.go", "./a.go"}},
 			"--- src/b.go ---\n  1 | three\n--- a.go ---\n  1 | one\n  2 | two\n"},
 		{"a directory, by name, without what is ignored", object{"paths": []string{"src"}},
-			"--- src/b.go ---\n  1 | three\n--- src/b_test.go ---\n  1 | four\n--- src/empty ---\n(the file is empty)\n"},
+			"--- src/b.go ---\n  1 | three\n--- src/b_test.go ---\n  1 | four\n--- src/empty ---\n(the file is " +
+				"empty)\n"},
 		{"a pattern, and what is left out", object{"paths": []string{"**/b*.go"}, "exclude": []string{"**/*_test.go"}},
 			"--- src/b.go ---\n  1 | three\n"},
 		{"a file that looks like a pattern", object{"paths": []string{"odd[1].go"}}, "--- odd[1].go ---\n  1 | odd\n"},
 		{"an ignored file that is named", object{"paths": []string{"src/skip.log"}},
 			"--- src/skip.log ---\n  1 | log\n"},
 		{"what cannot be read is told", object{"paths": []string{"a.go", "bin", "b.go", "*.rs"}},
-			"--- a.go ---\n  1 | one\n  2 | two\n[b.go does not exist; did you mean a.go?]\n[*.rs: there are no such files]\n" +
-				"[bin: is not a text file; read_file reads images, and says more about other files]\n"},
+			"--- a.go ---\n  1 | one\n  2 | two\n[b.go does not exist; did you mean a.go?]\n[*.rs: there are no such " +
+				"files]\n[bin: is not a text file; read_file reads images, and says more about other files]\n"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if diff := cmp.Diff(c.want, b.ok(ReadManyFiles(), c.args)); diff != "" {
@@ -63,7 +64,8 @@ func TestC9_ReadManyFilesIsBounded(t *testing.T) {
 	b.put("big/2", strings.Repeat(strings.Repeat("x", 999)+"\n", maxManyBytes/1000))
 	b.put("big/3", "y\n")
 	text := b.run(ReadManyFiles(), object{"paths": []string{"big"}}).Content.Text()
-	for _, want := range []string{"[Lines 1 to 2000 are shown; the file goes on. Use read_file with offset 2001 to read on.]\n--- big/2", "[1 more files were not read, from big/3 on"} {
+	for _, want := range []string{"[Lines 1 to 2000 are shown; the file goes on. Use read_file with offset 2001 to " +
+		"read on.]\n--- big/2", "[1 more files were not read, from big/3 on"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("it does not say %q", want)
 		}

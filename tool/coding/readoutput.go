@@ -37,8 +37,9 @@ const maxOutputLine = 2_000
 func ReadOutput() tool.Tool {
 	t := tool.New(llm.ToolDefinition{
 		Name: tool.ReadOutput,
-		Description: "Reads the whole output of an earlier call whose result was truncated, or turns of the conversation that a summary has " +
-			"replaced: some lines, or the lines that match a pattern. Lines come with their numbers in front as `NNN | text`.",
+		Description: "Reads the whole output of an earlier call whose result was truncated, or turns of the " +
+			"conversation that a summary has replaced: some lines, or the lines that match a pattern. Lines come " +
+			"with their numbers in front as `NNN | text`.",
 		Parameters: schema(tool.ReadOutput),
 	}, readOutput)
 	t.Limit = tool.Limit{Chars: 30_000, Encoded: true}
@@ -52,7 +53,8 @@ func readOutput(ctx context.Context, call *tool.Call, args readOutputArgs) (tool
 	match, err := regex.Compile(args.Pattern)
 	if err != nil {
 		return tool.Result{}, fmt.Errorf(
-			"the pattern is not a valid regular expression (%w); put a \\ before characters such as ( [ { . * that are meant as they are", err)
+			"the pattern is not a valid regular expression (%w); put a \\ before characters such as ( [ { . * that "+
+				"are meant as they are", err)
 	}
 	p := &page{match: match, offset: max(args.Offset, 1), limit: cmp.Or(args.Limit, defaultOutputLines)}
 	ctx, cancel := context.WithTimeout(ctx, search.MaxTime)

@@ -39,7 +39,8 @@ func readTurns(ctx context.Context, call *tool.Call, numbers string, page *page)
 		return tool.Result{}, errors.New(
 			"no summary has replaced one of these turns; those that exist are still in the conversation")
 	case page.match.String() != "":
-		fmt.Fprintf(&page.text, "No line matches in the replaced turns up to %d (%d lines). Later turns are in the conversation.", newest, page.line)
+		fmt.Fprintf(&page.text, "No line matches in the replaced turns up to %d (%d lines). Later turns are in the "+
+			"conversation.", newest, page.line)
 	default:
 		fmt.Fprintf(&page.text, "These turns have only %d lines.", page.line)
 	}
@@ -67,8 +68,8 @@ func turnRange(text string) (first, last int, err error) {
 	return first, last, nil
 }
 
-// addTurn adds the lines of a turn under a heading. It returns false if there is no room for one, or
-// no time.
+// addTurn adds the lines of a turn under a heading. It returns false if there is no room for one,
+// or no time.
 func (p *page) addTurn(ctx context.Context, turn tool.Turn) bool {
 	p.heading = fmt.Sprintf("[turn %d, %s]\n", turn.Number, turn.Kind)
 	for line := range strings.Lines(turn.Text) {

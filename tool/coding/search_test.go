@@ -32,12 +32,14 @@ func TestC8_Results(t *testing.T) {
 		{"context", object{"pattern": "Foo", "context": 1, "glob_filter": "a.*"},
 			"a.go-2-\na.go:3:func Foo() {}\na.go-4-\na.go:5:var x = Foo\n[2 matching lines in 1 file]\n"},
 		{"context with a hole, and of two files", object{"pattern": "package|= Foo|foo", "context": 1},
-			"a.go:1:package a\na.go-2-\n--\na.go-4-\na.go:5:var x = Foo\n--\nsrc/b.go:1:// foo\n[3 matching lines in 2 files]\n"},
+			"a.go:1:package a\na.go-2-\n--\na.go-4-\na.go:5:var x = Foo\n--\nsrc/b.go:1:// foo\n[3 matching lines in " +
+				"2 files]\n"},
 		{"names", object{"pattern": "(?i)foo", "output_mode": "files_with_matches"}, "a.go\nsrc/b.go\n"},
 		{"counts", object{"pattern": "(?i)foo", "output_mode": "count"},
 			"a.go:2\nsrc/b.go:1\n[3 matching lines in 2 files]\n"},
 		{"the first", object{"pattern": "Foo", "max_results": 1},
-			"a.go:3:func Foo() {}\n[Only the first 1 results are shown; there are more. Narrow the search, or set max_results.]\n"},
+			"a.go:3:func Foo() {}\n[Only the first 1 results are shown; there are more. Narrow the search, or set " +
+				"max_results.]\n"},
 		{"exactly as many as wanted", object{"pattern": "Foo", "max_results": 2},
 			"a.go:3:func Foo() {}\na.go:5:var x = Foo\n[2 matching lines in 1 file]\n"},
 		{"nothing", object{"pattern": "nowhere"}, "No matches in 3 files.\n"},
@@ -127,7 +129,8 @@ func TestC9_Results(t *testing.T) {
 		{object{"pattern": "*.go", "path": "src"}, "src/newest_test.go\nsrc/new.go\n"},
 		{object{"pattern": "new.go"}, "No files match new.go. To look in all directories below, use **/new.go.\n"},
 		{object{"pattern": "src/*.rs"},
-			"No files match src/*.rs. To look in all directories below, use src/**/*.rs; what .gitignore excludes is left out, unless its directory is given as path.\n"},
+			"No files match src/*.rs. To look in all directories below, use src/**/*.rs; what .gitignore excludes is " +
+				"left out, unless its directory is given as path.\n"},
 		{object{"pattern": "lib/*.rs"}, "No files match lib/*.rs. There is no directory lib.\n"},
 		{object{"pattern": "src"}, "No files match src. It is a directory; to find the files in it, use src/**.\n"},
 		{object{"pattern": "x.log"}, "No files match x.log. There is such a file, but .gitignore excludes it.\n"},

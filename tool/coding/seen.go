@@ -106,8 +106,8 @@ func (c *utf8Check) invalid() bool { return c.broken || !utf8.Valid(c.rest) }
 // notUTF8 returns the line about a file that is not UTF-8.
 func (d Dialect) notUTF8(name string) string {
 	return fmt.Sprintf(
-		"[%s is not UTF-8: its other bytes are shown as \uFFFD. Only ASCII text can be put into it; for other text, convert it with "+
-			"%s and `iconv` first.]",
+		"[%s is not UTF-8: its other bytes are shown as \uFFFD. Only ASCII text can be put into it; for other text, "+
+			"convert it with %s and `iconv` first.]",
 		texts.Shown(name),
 		d.word("shell"),
 	)

@@ -86,7 +86,8 @@ func TestI6_WhatCountsAsSeeing(t *testing.T) {
 		{"apply_patch", ApplyPatch(),
 			object{"patch": "*** Begin Patch\n*** Update File: dir/f\n-one\n+1\n*** End Patch"}},
 		{"a patch in shell", Shell(0),
-			object{"command": "cd dir && apply_patch <<'EOF'\n*** Begin Patch\n*** Update File: f\n-one\n+1\n*** End Patch\nEOF"}},
+			object{"command": "cd dir && apply_patch <<'EOF'\n*** Begin Patch\n*** Update File: f\n-one\n+1\n*** End " +
+				"Patch\nEOF"}},
 		{"a move", ApplyPatch(),
 			object{"patch": "*** Begin Patch\n*** Update File: other\n*** Move to: dir/f\n-x\n+y\n*** End Patch"}},
 		{"an absolute name", ReadFile(), object{"file_path": "ABS/dir/f"}},

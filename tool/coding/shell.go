@@ -33,8 +33,10 @@ func (d Dialect) Shell(defaultTimeout time.Duration) tool.Tool {
 		Name: "shell",
 		Description: fmt.Sprintf(
 			"Runs a command in a new shell in the working directory and returns what it prints (standard output and "+
-				"standard error) and, if it fails, its exit code. Changes of directory and variables do not last. It gets no input, so do not run commands that wait for any. Without timeout_ms it may take "+
-				"%d ms; run servers, and whatever else does not end, in the background. To read, edit and search files, use the tools made for that.", defaultTimeout.Milliseconds()),
+				"standard error) and, if it fails, its exit code. Changes of directory and variables do not last. It "+
+				"gets no input, so do not run commands that wait for any. Without timeout_ms it may take %d ms; run "+
+				"servers, and whatever else does not end, in the background. To read, edit and search files, use the "+
+				"tools made for that.", defaultTimeout.Milliseconds()),
 		Parameters: schema("shell"),
 	}, func(ctx context.Context, call *tool.Call, args shellArgs) (tool.Result, error) {
 		return d.shell(ctx, call, args, defaultTimeout)
@@ -138,6 +140,7 @@ func (d Dialect) startInBackground(ctx context.Context, call *tool.Call, args sh
 		return tool.Result{}, fmt.Errorf("process %s was started, but what it prints was not waited for: %w", id, err)
 	}
 	result = AppendText(result, d.processStatus(result.Ran))
-	started := fmt.Sprintf("Started as process %s. It runs until it ends, until %s kills it, or until the session ends.\n", id, d.word("process"))
+	started := fmt.Sprintf("Started as process %s. It runs until it ends, until %s kills it, or until the "+
+		"session ends.\n", id, d.word("process"))
 	return PrependText(started, result), nil
 }

@@ -75,8 +75,9 @@ func TestC7_Timeout(t *testing.T) {
 				return !strings.Contains(o.Model.Text(), "printed nothing") && strings.Contains(o.Model.Text(),
 					"was running")
 			})
-			want := fmt.Sprintf("a\n[ERROR: Command timed out after %dms. Partial output is shown above. It was running `sleep 600`.\n"+
-				"You can retry with a longer timeout by setting the timeout_ms parameter.]\n[To keep a server or a watcher running, start it with run_in_background.]", c.ms)
+			want := fmt.Sprintf("a\n[ERROR: Command timed out after %dms. Partial output is shown above. It was "+
+				"running `sleep 600`.\nYou can retry with a longer timeout by setting the timeout_ms parameter.]\n"+
+				"[To keep a server or a watcher running, start it with run_in_background.]", c.ms)
 			if got := o.Model.Text(); got != want || !o.IsError {
 				t.Errorf("error %v: %q, want %q", o.IsError, got, want)
 			}
@@ -187,7 +188,8 @@ func TestL6_LimitsAreTold(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	o := b.run(sh(), object{"command": "head -c 2000000 /dev/zero >big; echo $?; sleep 4321 >/dev/null 2>&1 & exit 153"})
+	o := b.run(sh(), object{"command": "head -c 2000000 /dev/zero >big; echo $?; sleep 4321 >/dev/null 2>&1 & " +
+		"exit 153"})
 	if got := o.Model.Text(); !o.IsError ||
 		!strings.Contains(got, "Exit code: 153\n[The command reached its limit: files up to 1 MiB. ") ||
 		!strings.Contains(got, "limit.]\n[The command has ended but left processes running") {
@@ -263,7 +265,8 @@ func TestAC5_6_LimitsOfTheTools(t *testing.T) {
 func TestC6_PatchInShell(t *testing.T) {
 	b := newFixture(t)
 	b.put("sub/a.txt", "one\n")
-	script := "cd sub && apply_patch <<'EOF'\n*** Begin Patch\n*** Update File: a.txt\n@@\n-one\n+two\n*** End Patch\nEOF\n"
+	script := "cd sub && apply_patch <<'EOF'\n*** Begin Patch\n*** Update File: a.txt\n@@\n-one\n+two\n*** End " +
+		"Patch\nEOF\n"
 	b.ok(sh(), object{"command": script})
 	if got := b.get("sub/a.txt"); got != "two\n" {
 		t.Errorf("%q", got)

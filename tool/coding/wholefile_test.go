@@ -64,8 +64,8 @@ func TestK7_LargeFiles(t *testing.T) {
 	}
 }
 
-// TestK7_LargeEdits has edits refused whose results, or whose work, would not fit into memory: the first
-// would take 80 GB.
+// TestK7_LargeEdits has edits refused whose results, or whose work, would not fit into memory: the
+// first would take 80 GB.
 func TestK7_LargeEdits(t *testing.T) {
 	b := newFixture(t)
 	long := strings.Repeat("b", 20_000)
@@ -81,7 +81,8 @@ func TestK7_LargeEdits(t *testing.T) {
 		{"typography", strings.Repeat("\u201ca\u201d", 1<<18), `"a"`, long, tooLarge},
 		{"many places", many, "x", "y", "more than 1048576 times"},
 		{"many lines", strings.ReplaceAll(many, "x", "a \n"), "a\n", "b\n", "or 1048576 lines, so only the very text"},
-		{"an absent text in many lines", strings.ReplaceAll(many, "x", "\n"), "a\nb", "c", "or 1048576 lines, so only the very text"},
+		{"an absent text in many lines", strings.ReplaceAll(many, "x", "\n"), "a\nb", "c",
+			"or 1048576 lines, so only the very text"},
 		{"an absent text in many bytes", strings.Repeat("a", maxDividedBytes+1), "b", "c", "more than 16 MiB"},
 		{"many quotes", strings.ReplaceAll(many, "x", "\u201c"), `"`, "y", "more than 1048576 times"},
 		{"many lines of a patch", "first\n" + strings.Repeat("\n", maxLines), "", "", "more than 1048576 lines"},
@@ -90,7 +91,8 @@ func TestK7_LargeEdits(t *testing.T) {
 		if c.old == "" {
 			b.fails(ApplyPatch(), object{"patch": patched}, c.want)
 		} else {
-			b.fails(EditFile(), object{"file_path": "f", "old_string": c.old, "new_string": c.new, "replace_all": true}, c.want)
+			b.fails(EditFile(), object{"file_path": "f", "old_string": c.old, "new_string": c.new, "replace_all": true},
+				c.want)
 		}
 		if got := b.get("f"); got != c.content {
 			t.Errorf("%s: the file was changed", c.name)

@@ -29,8 +29,9 @@ func WriteFile() tool.Tool { return Dialect{}.WriteFile() }
 func (d Dialect) WriteFile() tool.Tool {
 	t := tool.New(llm.ToolDefinition{
 		Name: "write_file",
-		Description: "Creates a file, or replaces the whole content of one that exists. Missing directories are created. An " +
-			"existing file keeps its mode; read it before you replace it. To change a part of a file, edit it instead.",
+		Description: "Creates a file, or replaces the whole content of one that exists. Missing directories are " +
+			"created. An existing file keeps its mode; read it before you replace it. To change a part of a file, " +
+			"edit it instead.",
 		Parameters: schema("write_file"),
 	}, d.writeFile)
 	t.Instead, t.Previews = replaces("write_file"), true

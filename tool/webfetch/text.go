@@ -21,7 +21,8 @@ func (g *fetched) check() error {
 	case g.ContentType == "", g.Status >= 400, isHTML(kind), isText(kind):
 		return nil
 	case kind == "application/pdf":
-		return fmt.Errorf("it is a PDF, which is not read here; download it with a command and convert it with a program such as pdftotext, if that is allowed")
+		return fmt.Errorf("it is a PDF, which is not read here; download it with a command and convert it with a " +
+			"program such as pdftotext, if that is allowed")
 	}
 	return fmt.Errorf("it is not text (%q); only HTML, text, JSON and XML can be fetched", g.ContentType)
 }

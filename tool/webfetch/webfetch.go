@@ -53,8 +53,9 @@ func New(o Options) (tool.Tool, error) {
 func (f *fetcher) tool() tool.Tool {
 	t := tool.New(llm.ToolDefinition{
 		Name: Name,
-		Description: "Fetches a public web page and returns its text: HTML as Markdown, other text and JSON as they are. It sends no cookies and no keys, " +
-			"so it cannot read what needs a login. A redirect to another host is reported and not followed.",
+		Description: "Fetches a public web page and returns its text: HTML as Markdown, other text and JSON as they " +
+			"are. It sends no cookies and no keys, so it cannot read what needs a login. A redirect to another host " +
+			"is reported and not followed.",
 	}, f.run)
 	t.Access = f.access
 	t.Limit = tool.Limit{Chars: 50_000, Keep: tool.KeepHead}
@@ -119,7 +120,8 @@ func (f *fetcher) run(ctx context.Context, call *tool.Call, a args) (tool.Result
 	result := tool.Result{IsError: got.Status >= 400}
 	var text string
 	if got.Redirect != "" {
-		text = fmt.Sprintf("%s redirects to another host: %s\nThe redirect was not followed. To read that page, call %s with its URL.", got.URL, got.Redirect, call.Name)
+		text = fmt.Sprintf("%s redirects to another host: %s\nThe redirect was not followed. To read that page, call "+
+			"%s with its URL.", got.URL, got.Redirect, call.Name)
 	} else if text, err = got.render(ctx, a.Prompt); err != nil {
 		return tool.Result{}, f.explain(ctx, p, err)
 	}

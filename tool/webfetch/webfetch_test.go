@@ -181,7 +181,8 @@ func scenarios() map[string]func(t *testing.T, w *web) {
 		"scn_00": func(t *testing.T, w *web) {
 			w.Handle("/", redirect("http://169.254.169.254/"))
 			refuses(t, w.options, w.plain,
-				"it redirects, and the URL cannot be fetched: 169.254.169.254 is the address of a cloud's metadata service")
+				"it redirects, and the URL cannot be fetched: 169.254.169.254 is the address of a cloud's "+
+					"metadata service")
 		},
 		"scn_02": func(t *testing.T, w *web) {
 			w.Handle("/", redirect(w.plain+"/plain"))

@@ -82,7 +82,8 @@ func (w *world) run(t *testing.T, vars []string, model, text string) (stdout, st
 	write := func(name, text string) {
 		t.Helper()
 		name = filepath.Join(dir, name)
-		if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o777), os.WriteFile(name, []byte(text), 0o600)); err != nil {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o777),
+			os.WriteFile(name, []byte(text), 0o600)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -97,8 +98,8 @@ func (w *world) run(t *testing.T, vars []string, model, text string) (stdout, st
 	cmd.Dir = dir
 	cmd.Env = append([]string{mainVar + "=1", "PATH=" + os.Getenv("PATH"), "HOME=" + dir,
 		"XDG_STATE_HOME=" + dir + "/state",
-		"ANTHROPIC_BASE_URL=" + w.url, "AMAZON_BEDROCK_BASE_URL=" + w.url + "/v1", "GOOGLE_VERTEX_BASE_URL=" + w.url + "/v1",
-		"AWS_EC2_METADATA_SERVICE_ENDPOINT=" + w.cloud,
+		"ANTHROPIC_BASE_URL=" + w.url, "AMAZON_BEDROCK_BASE_URL=" + w.url + "/v1", "GOOGLE_VERTEX_BASE_URL=" + w.url +
+			"/v1", "AWS_EC2_METADATA_SERVICE_ENDPOINT=" + w.cloud,
 		"GCE_METADATA_HOST=" + strings.TrimPrefix(w.cloud, "http://")}, vars...)
 	var out, said bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &said
@@ -118,8 +119,8 @@ func (w *world) header(name string) string {
 	return ""
 }
 
-// The command works with a profile of AWS and with Google's credentials, and the model sees neither.
-// A key of the provider's counts in their place, from a variable or by a command.
+// The command works with a profile of AWS and with Google's credentials, and the model sees
+// neither. A key of the provider's counts in their place, from a variable or by a command.
 func TestV1_TheCommand(t *testing.T) {
 	const bedrock, vertex = "amazon-bedrock/openai.gpt-oss-120b", "google-vertex/gemini-4-argon"
 	profile, adc := "AWS_PROFILE=work", "GOOGLE_APPLICATION_CREDENTIALS=adc.json"
@@ -179,8 +180,8 @@ func TestV1_TheCommandWithoutCredentials(t *testing.T) {
 		"google-vertex/m":  "no Google credentials found: run gcloud auth application-default login, or set GOOGLE_",
 	} {
 		w := newWorld(t)
-		_, stderr, code := w.run(t, []string{"AWS_REGION=eu-west-1", "GOOGLE_APPLICATION_CREDENTIALS=/none.json"}, model,
-			"do it")
+		_, stderr, code := w.run(t, []string{"AWS_REGION=eu-west-1", "GOOGLE_APPLICATION_CREDENTIALS=/none.json"},
+			model, "do it")
 		if code != 4 || !strings.Contains(stderr, want) || strings.Contains(stderr, "Check the API key") ||
 			strings.Contains(stderr, "SDK ") || len(w.model.Requests()) > 0 {
 			t.Errorf("exit code %d: %s", code, stderr)
@@ -198,9 +199,11 @@ func TestI17_RefusedByAProxy(t *testing.T) {
 		rw.WriteHeader(http.StatusForbidden)
 	}))
 	t.Cleanup(proxy.Close)
-	vars := []string{"AWS_PROFILE=work", "AMAZON_BEDROCK_BASE_URL=https://provider.example/v1", "HTTPS_PROXY=" + proxy.URL}
+	vars := []string{"AWS_PROFILE=work", "AMAZON_BEDROCK_BASE_URL=https://provider.example/v1",
+		"HTTPS_PROXY=" + proxy.URL}
 	_, stderr, code := newWorld(t).run(t, vars, "amazon-bedrock/m", "do it")
-	if code != 1 || asked.Load() != 1 || !strings.Contains(stderr, "the proxy "+proxy.URL+" refuses the connection: 403") {
+	if code != 1 || asked.Load() != 1 || !strings.Contains(stderr, "the proxy "+proxy.URL+
+		" refuses the connection: 403") {
 		t.Errorf("asked %d times, exit code %d: %s", asked.Load(), code, stderr)
 	}
 }

@@ -120,9 +120,10 @@ func (p *program) cancel() *cobra.Command {
 func (p *program) decide(name, short, long string, allow bool) *cobra.Command {
 	var reason string
 	cmd := p.act(&cobra.Command{
-		Use:     name + " [flags] <id> [ask]",
-		Short:   short,
-		Long:    long + " Without the id of the ask, it is the only one that the task waits with. attractor-fleet asks lists them.",
+		Use:   name + " [flags] <id> [ask]",
+		Short: short,
+		Long: long + " Without the id of the ask, it is the only one that the task waits with. attractor-fleet " +
+			"asks lists them.",
 		Example: "  attractor-fleet " + name + " fix-1",
 		Args:    oneOrTwo,
 	}, func(ctx context.Context, c *connection, args []string) error {

@@ -101,13 +101,16 @@ func (p *program) batch() *cobra.Command {
 	flags.IntVar(&b.jobs, "jobs", 4, "run `n` tasks at a time")
 	flags.StringVar(&b.format, "format", formatTasks, "read the tasks in this `format`: "+strings.Join(formats, ", "))
 	flags.StringVar(&b.environment, "environment", "", "run tasks that name no environment in the one of this `name`")
-	flags.StringVar(&b.repos, "repos", "https://github.com/", "clone repositories of swe-bench from this `place`, behind which their names follow")
+	flags.StringVar(&b.repos, "repos", "https://github.com/", "clone repositories of swe-bench from this `place`, "+
+		"behind which their names follow")
 	flags.StringVar(&b.tests, "tests", "",
 		"judge a task of swe-bench by this `command`, in which {tests} stands for the names of its tests")
 	flags.StringSliceVar(&b.report, "report", nil,
-		"print how many tasks have passed, their cost and time, by these `keys`: model, provider, effort, profile, environment, label:NAME; and write it to report.md")
+		"print how many tasks have passed, their cost and time, by these `keys`: model, provider, effort, profile, "+
+			"environment, label:NAME; and write it to report.md")
 	flags.StringVar(&b.out, "out", "",
-		"write the results to this `directory` (default: the name of the file, with .results instead of .jsonl, in the current directory)")
+		"write the results to this `directory` (default: the name of the file, with .results instead of .jsonl, in "+
+			"the current directory)")
 	flags.StringVar(&b.state, "state", "",
 		"keep the state of the batch in this `directory` (default: state in that of the results)")
 	flags.BoolVar(&b.retry, "retry", false,
@@ -122,7 +125,8 @@ func (b *batch) run(cmd *cobra.Command) error {
 		return cli.Usage(cmd, fmt.Errorf("--jobs must be at least 1, not %d", b.jobs))
 	}
 	if !slices.Contains(formats, b.format) {
-		return cli.Usage(cmd, fmt.Errorf("--format: there is no %q; the formats are %s", b.format, strings.Join(formats, ", ")))
+		return cli.Usage(cmd, fmt.Errorf("--format: there is no %q; the formats are %s", b.format,
+			strings.Join(formats, ", ")))
 	}
 	if err := checkKeys(b.report); err != nil {
 		return cli.Usage(cmd, err)
@@ -189,7 +193,8 @@ func (b *batch) read() (err error) {
 	}
 	if b.format == formatSWE {
 		instances := sweBench{repos: b.repos, tests: b.tests}
-		b.tasks, err = readLines(in, name, func(line []byte) (fleet.Task, []error) { return instances.task(line, b.complete) })
+		b.tasks, err = readLines(in, name,
+			func(line []byte) (fleet.Task, []error) { return instances.task(line, b.complete) })
 		return err
 	}
 	b.tasks, err = readTasks(in, name, b.complete)
@@ -220,7 +225,8 @@ func completeHere(t *fleet.Task) error {
 // placeHere makes the directories of a task absolute, and checks that they exist.
 func placeHere(t *fleet.Task) (err error) {
 	if t.Tenant != "" && t.Tenant != fleet.DefaultTenant {
-		return fmt.Errorf("tenant: a batch has no tenants; leave it out, or submit the task to a queue with attractor-fleet submit")
+		return fmt.Errorf("tenant: a batch has no tenants; leave it out, or submit the task to a queue with " +
+			"attractor-fleet submit")
 	}
 	if t.Dir != "" {
 		if t.Dir, err = filepath.Abs(t.Dir); err != nil {
@@ -342,8 +348,8 @@ func (b *batch) prepare(ctx context.Context) error {
 	}
 	if len(different) > 0 {
 		return cli.Fail(cli.ExitUsage,
-			"other tasks with these ids were run before, with results in %s: %s\nAdd --retry if they were not done, give them "+
-				"new ids, or pass another directory with --out.", b.out, shortList(different))
+			"other tasks with these ids were run before, with results in %s: %s\nAdd --retry if they were not done, "+
+				"give them new ids, or pass another directory with --out.", b.out, shortList(different))
 	}
 	return nil
 }

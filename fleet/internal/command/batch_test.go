@@ -87,12 +87,14 @@ func TestP2_WhyTasksWait(t *testing.T) {
 	t.Parallel()
 	var out, err strings.Builder
 	b := (&program{out: &out, err: &err}).newBoard(2)
-	for _, s := range []fleet.Status{{ID: "a", State: fleet.Running}, {ID: "a", State: fleet.Paused, Reason: "no such host"},
+	for _, s := range []fleet.Status{{ID: "a", State: fleet.Running},
+		{ID: "a", State: fleet.Paused, Reason: "no such host"},
 		{ID: "b", State: fleet.Paused, Reason: "no such host"}, {ID: "a", State: fleet.Queued},
 		{ID: "b", State: fleet.Paused, Reason: "the disk is full"}} {
 		b.status(s)
 	}
-	want := "attractor-fleet: a waits and is tried again: no such host\nattractor-fleet: b waits and is tried again: the disk is full\n"
+	want := "attractor-fleet: a waits and is tried again: no such host\nattractor-fleet: b waits and is tried again: " +
+		"the disk is full\n"
 	if out.String() != "" || err.String() != want {
 		t.Errorf("out %q, err %q, want %q", out.String(), err.String(), want)
 	}
@@ -336,7 +338,8 @@ func TestP2_BudgetOfTheBatch(t *testing.T) {
 	if out.code != 1 || !strings.Contains(out.stdout, "✓ a  ") || !strings.Contains(out.stdout,
 		"✗ b  stopped at budget_tokens") ||
 		!strings.Contains(out.stderr,
-			"the budget of the batch is spent; to go on, run it again with a higher --budget-usd or --budget-tokens, and with --retry") {
+			"the budget of the batch is spent; to go on, run it again with a higher --budget-usd or --budget-tokens, "+
+				"and with --retry") {
 		t.Errorf("%+v", out)
 	}
 	if used := h.results("tasks.results")["b"].Result.Usage; used.Input+used.Output > 12000 {
@@ -355,8 +358,8 @@ func TestP2_CommandsFindNoKeys(t *testing.T) {
 	t.Parallel()
 	h := newHome(t, nil)
 	h.tasks(map[string]any{"id": "a",
-		"prompt": "task a\n$ (env; cat /proc/*/environ; ps -eo args; grep -raoE 'sk-of-[t]his-test' $HOME) 2>/dev/null | tr '\\0' '\\n' >$HOME/found\n" +
-			"$ grep -cE 'sk-of-[t]his-test' $HOME/found >$HOME/count; true"})
+		"prompt": "task a\n$ (env; cat /proc/*/environ; ps -eo args; grep -raoE 'sk-of-[t]his-test' $HOME) " +
+			"2>/dev/null | tr '\\0' '\\n' >$HOME/found\n$ grep -cE 'sk-of-[t]his-test' $HOME/found >$HOME/count; true"})
 	cmd := h.command("batch", "tasks.jsonl", "--yes")
 	cmd.Env = append(cmd.Env, "ATTRACTOR_FLEET_TOKEN=sk-of-this-test-too")
 	if out := runCommand(t, cmd); out.code != 0 {

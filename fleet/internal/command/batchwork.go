@@ -178,8 +178,8 @@ func (b *batch) conclude(ctx context.Context, failed error) error {
 		return cli.Fail(cli.ExitFailed, "%w", failed)
 	case b.spent && len(b.ended) < len(b.tasks):
 		return cli.Fail(cli.ExitFailed,
-			"the budget of the batch is spent; to go on, run it again with a higher --budget-usd or --budget-tokens, and with --retry "+
-				"for those that were stopped")
+			"the budget of the batch is spent; to go on, run it again with a higher --budget-usd or --budget-tokens, "+
+				"and with --retry for those that were stopped")
 	case good < len(b.tasks):
 		return cli.Silent(cli.ExitFailed)
 	}

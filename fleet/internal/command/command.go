@@ -26,7 +26,8 @@ type program struct {
 // Main runs the command line of the process and returns its exit code.
 func Main() int {
 	if err := env.Conceal(); err != nil {
-		fmt.Fprintln(os.Stderr, "attractor-fleet: warning: commands may be able to read the keys in this process's environment:", err)
+		fmt.Fprintln(os.Stderr, "attractor-fleet: warning: commands may be able to read the keys in this process's "+
+			"environment:", err)
 	}
 	p := &program{in: os.Stdin, out: cli.Through(os.Stdout), err: cli.Through(os.Stderr)}
 	return cli.Run(p.root(), os.Args[1:], p.err)

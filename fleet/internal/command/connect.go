@@ -27,11 +27,13 @@ const (
 )
 
 // connectHelp says how commands find the servers.
-const connectHelp = `The servers, the tenant and its token are those of the flags, or of the variables ` + urlVar + `, ` + tenantVar + ` and
+const connectHelp = `The servers, the tenant and its token are those of the flags, or of the variables ` + urlVar +
+	`, ` + tenantVar + ` and
 ` + tokenVar + ` or ` + tokenFileVar + `. A token is never on the command line, where others can see it.`
 
 // operatorHelp says how commands of the operator find the servers.
-const operatorHelp = `The servers and the operator's token are those of the flags, or of the variables ` + urlVar + ` and ` + tokenVar + ` or
+const operatorHelp = `The servers and the operator's token are those of the flags, or of the variables ` + urlVar +
+	` and ` + tokenVar + ` or
 ` + tokenFileVar + `.`
 
 // serverFlags holds the flags that say which servers to connect to.
@@ -60,7 +62,8 @@ func (f *serverFlags) register(flags *pflag.FlagSet, whose string) {
 func (f *serverFlags) options(name string) (url string, o natsfleet.OpenOptions, err error) {
 	if url = cmp.Or(f.url, os.Getenv(urlVar)); url == "" {
 		return "", o, cli.Fail(cli.ExitUsage,
-			"there is no URL of the fleet's servers: pass --url, or set %s. To run tasks without servers, run: attractor-fleet batch",
+			"there is no URL of the fleet's servers: pass --url, or set %s. To run tasks without servers, run: "+
+				"attractor-fleet batch",
 			urlVar)
 	}
 	o = natsfleet.OpenOptions{Name: name, CA: cmp.Or(f.ca, os.Getenv(caVar)), Cert: f.cert, Key: f.key,

@@ -35,8 +35,8 @@ type sweBench struct {
 	tests string // a command with {tests}; empty judges nothing
 }
 
-// task returns the task of a line, which is an instance as the datasets of SWE-bench have them, with
-// all that is wrong with it.
+// task returns the task of a line, which is an instance as the datasets of SWE-bench have them,
+// with all that is wrong with it.
 func (s *sweBench) task(line []byte, check func(*fleet.Task) error) (fleet.Task, []error) {
 	var in struct {
 		ID         string    `json:"instance_id"`
@@ -87,8 +87,8 @@ func (n *testNames) UnmarshalJSON(data []byte) error {
 }
 
 // terminalBench returns the tasks of a directory with those of Terminal-Bench, each in a directory
-// of its own: task.yaml with run-tests.sh, or, since version 2, instruction.md with tests/test.sh. A
-// test of the second kind expects to be in a container of its own.
+// of its own: task.yaml with run-tests.sh, or, since version 2, instruction.md with tests/test.sh.
+// A test of the second kind expects to be in a container of its own.
 func terminalBench(dir string, check func(*fleet.Task) error) ([]fleet.Task, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -133,8 +133,8 @@ var (
 // evalDir is the directory in the workspace for the tests of Terminal-Bench.
 const evalDir = ".eval"
 
-// terminalTask returns the task of a directory, and whether its test takes the whole machine for its
-// own.
+// terminalTask returns the task of a directory, and whether its test takes the whole machine for
+// its own.
 func terminalTask(dir string) (t fleet.Task, whole bool, err error) {
 	t.Eval = new(fleet.Eval)
 	var about struct {

@@ -29,7 +29,8 @@ func (f *placeFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.environments, "environments", "",
 		"read what the names of environments mean from this JSON `file`")
 	flags.StringVar(&f.credentials, "credentials", "",
-		"read what the names of credentials mean from this JSON `file`; env:NAME and file:PATH are tokens that are elsewhere")
+		"read what the names of credentials mean from this JSON `file`; env:NAME and file:PATH are tokens that are "+
+			"elsewhere")
 }
 
 // read reads the files.

@@ -43,7 +43,8 @@ type group struct {
 func checkKeys(keys []string) error {
 	for _, key := range keys {
 		if name, is := strings.CutPrefix(key, "label:"); reportKeys[key] == nil && (!is || name == "") {
-			return fmt.Errorf("--report: there is no %q; tasks can be grouped by model, provider, effort, profile, environment and label:NAME", key)
+			return fmt.Errorf("--report: there is no %q; tasks can be grouped by model, provider, effort, profile, "+
+				"environment and label:NAME", key)
 		}
 	}
 	return nil
@@ -156,7 +157,8 @@ func (g *group) median() time.Duration {
 
 // write writes the report as a table in Markdown.
 func (r *report) write(w io.Writer) error {
-	columns := append(slices.Clone(r.keys), "passed", "rate", "95 % between", "cost", "cost of a pass", "tokens", "median time")
+	columns := append(slices.Clone(r.keys), "passed", "rate", "95 % between", "cost", "cost of a pass", "tokens",
+		"median time")
 	lines := [][]string{columns, slices.Repeat([]string{"---"}, len(columns))}
 	for _, g := range r.groups {
 		low, high := g.interval()
@@ -172,7 +174,8 @@ func (r *report) write(w io.Writer) error {
 		if g.others > 0 {
 			count += fmt.Sprintf(", %d unfinished", g.others)
 		}
-		lines = append(lines, append(slices.Clone(g.values), count, rate, bounds, render.Money(g.usd), pass, fmt.Sprint(g.tokens), spell(g.median())))
+		lines = append(lines, append(slices.Clone(g.values), count, rate, bounds, render.Money(g.usd), pass,
+			fmt.Sprint(g.tokens), spell(g.median())))
 	}
 	var text strings.Builder
 	for _, cells := range lines {

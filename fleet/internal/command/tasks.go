@@ -32,7 +32,8 @@ func readTasks(r io.Reader, name string, check func(*fleet.Task) error) ([]fleet
 		return parseTask(line, check)
 	})
 	if foreign {
-		return nil, fmt.Errorf("%s has instances of SWE-bench: run them with attractor-fleet batch --format %s", name, formatSWE)
+		return nil, fmt.Errorf("%s has instances of SWE-bench: run them with attractor-fleet batch --format %s", name,
+			formatSWE)
 	}
 	return tasks, err
 }
@@ -42,8 +43,8 @@ func readLines(r io.Reader, name string, parse func(line []byte) (fleet.Task, []
 	list := taskList{name: name, parse: parse, places: map[string]place{}}
 	data, err := io.ReadAll(r)
 	if errors.Is(err, syscall.EISDIR) {
-		return nil, fmt.Errorf("%s is a directory: name a file with a task a line; a directory of tasks is one of Terminal-Bench, "+
-			"which attractor-fleet batch --format %s runs", name, formatTerminal)
+		return nil, fmt.Errorf("%s is a directory: name a file with a task a line; a directory of tasks is one of "+
+			"Terminal-Bench, which attractor-fleet batch --format %s runs", name, formatTerminal)
 	} else if err != nil {
 		return nil, fmt.Errorf("cannot read %s: %w", name, err)
 	}

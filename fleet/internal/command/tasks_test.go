@@ -88,7 +88,8 @@ func TestP3_MistakesInAFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer dir.Close()
-	if _, err := readTasks(dir, "dir", checkAny); err == nil || !strings.Contains(err.Error(), "dir is a directory: name a file") {
+	if _, err := readTasks(dir, "dir", checkAny); err == nil ||
+		!strings.Contains(err.Error(), "dir is a directory: name a file") {
 		t.Errorf("a directory: %v", err)
 	}
 	failing := errors.New("the disk is on fire")

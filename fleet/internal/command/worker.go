@@ -58,7 +58,8 @@ Ctrl-C, and attractor-fleet drain, give its tasks to other workers between two s
 	flags.IntVar(&f.slots, "slots", 4, "run `n` tasks at a time")
 	flags.IntVar(&f.maxDeaths, "max-deaths", 3, "give a task up that has ended `n` workers")
 	flags.StringSliceVar(&f.tenants, "tenants", nil,
-		"serve only the tenants with these `names` (default: all; with --allow-dir or without a sandbox, the one that there is at the start)")
+		"serve only the tenants with these `names` (default: all; with --allow-dir or without a sandbox, the one "+
+			"that there is at the start)")
 	flags.DurationVar(&f.ttl, "ttl", 10*time.Second,
 		"others take over this `duration` after the worker was last heard of")
 	flags.DurationVar(&f.grace, "grace", time.Minute,
@@ -172,10 +173,12 @@ func (f *workerFlags) separateTenants(ctx context.Context, engine fleet.Engine, 
 	case served < 2:
 		return nil
 	case f.allowDir:
-		return fmt.Errorf("--allow-dir is for one tenant, and this worker serves %d: leave it out, or pass --tenants with one name", served)
+		return fmt.Errorf("--allow-dir is for one tenant, and this worker serves %d: leave it out, or pass --tenants "+
+			"with one name", served)
 	default:
-		return fmt.Errorf("this worker serves %d tenants, whose commands could read each other's files on this machine: pass --sandbox workspace, or --tenants "+
-			"with one name, or give each environment a sandbox or a container, also the one called local (--environments)", served)
+		return fmt.Errorf("this worker serves %d tenants, whose commands could read each other's files on this "+
+			"machine: pass --sandbox workspace, or --tenants with one name, or give each environment a sandbox or a "+
+			"container, also the one called local (--environments)", served)
 	}
 }
 

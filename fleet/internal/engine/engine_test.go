@@ -429,7 +429,8 @@ func TestP6_SlotWhoseRenewalIsNotAnswered(t *testing.T) {
 			defer cancel()
 			return s.Acquire(ctx, "p", "m", 0)
 		}
-		for _, held := range []time.Duration{3 * hold, hold/4 + 500*time.Millisecond} { // with and without renewals after it
+		// with and without renewals after it
+		for _, held := range []time.Duration{3 * hold, hold/4 + 500*time.Millisecond} {
 			slot, err := soon()
 			if err != nil {
 				t.Fatalf("a slot that was given back: %v", err)

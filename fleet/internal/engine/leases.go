@@ -59,7 +59,8 @@ func (s *leases) List(ctx context.Context) (list []fleet.WorkerInfo, err error) 
 			return nil, err
 		}
 		l.Draining = l.Draining || l.Drained
-		list = slices.DeleteFunc(list, func(w fleet.WorkerInfo) bool { return w.Name == l.Name }) // it was renewed meanwhile
+		// it was renewed meanwhile
+		list = slices.DeleteFunc(list, func(w fleet.WorkerInfo) bool { return w.Name == l.Name })
 		list = append(list, l.WorkerInfo)
 	}
 	slices.SortFunc(list, func(a, b fleet.WorkerInfo) int { return cmp.Compare(a.Name, b.Name) })

@@ -89,8 +89,8 @@ type book struct {
 }
 
 // do makes a change, which may be tried several times; the last one counts. Once it has begun, it
-// does not end with its context: a claim that is made must not be forgotten. It ends after a bounded
-// time, in which it also waits for the changes before it.
+// does not end with its context: a claim that is made must not be forgotten. It ends after a
+// bounded time, in which it also waits for the changes before it.
 func (b *book) do(begin context.Context, apply func(*bookRecord)) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(begin), 2*callTime)
 	defer cancel()

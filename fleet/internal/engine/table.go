@@ -34,8 +34,9 @@ type Table interface {
 	// Get returns the record of a key.
 	Get(ctx context.Context, key string) (Record, error)
 	// Put writes a record if the last one of its key has the sequence after, and returns the new
-	// sequence. The error is ErrChanged if it has not. If the same writing was written before, whose
-	// outcome was unknown, Put finds that. A record with a ttl above 0 ends when that has passed.
+	// sequence. The error is ErrChanged if it has not. If the same writing was written before,
+	// whose outcome was unknown, Put finds that. A record with a ttl above 0 ends when that has
+	// passed.
 	Put(ctx context.Context, writing, key string, data []byte, after uint64, ttl time.Duration) (uint64, error)
 	// Remove removes all records of a pattern, and RemoveSeq one record, unless it was replaced.
 	Remove(ctx context.Context, pattern string) error
@@ -121,7 +122,8 @@ func Update(ctx context.Context, t Table, key string,
 		if _, err = (table{t}).put(ctx, key, data, now.Seq, ttl); !errors.Is(err, ErrChanged) {
 			return err
 		}
-		if err := Wait(ctx, mathrand.N(time.Duration(min(tries, 20))*time.Millisecond)); err != nil { // let others go first
+		// let others go first
+		if err := Wait(ctx, mathrand.N(time.Duration(min(tries, 20))*time.Millisecond)); err != nil {
 			return err
 		}
 	}

@@ -7,8 +7,8 @@ import (
 
 // Block is a content block of a response that is being received. It becomes a part of the response.
 type Block struct {
-	// Start is the type of the event that announces the block: EventTextStart, EventThinkingStart or
-	// EventCallStart. A block of another kind has none and becomes an [llm.Opaque].
+	// Start is the type of the event that announces the block: EventTextStart, EventThinkingStart
+	// or EventCallStart. A block of another kind has none and becomes an [llm.Opaque].
 	Start llm.EventType
 	Index int         // in the stream
 	Open  bool        // its end was not streamed yet

@@ -80,7 +80,8 @@ func pageTitle(page string) string {
 func statusKind(status int) error {
 	kind := map[int]error{401: llm.ErrAuthentication, 402: llm.ErrQuota, 403: llm.ErrAccessDenied,
 		404: llm.ErrNotFound, 408: llm.ErrTimeout, 413: llm.ErrContextLength, 429: llm.ErrRateLimit,
-		425: llm.ErrServer, 503: llm.ErrOverloaded, 504: llm.ErrTimeout, 524: llm.ErrTimeout, 529: llm.ErrOverloaded}[status]
+		425: llm.ErrServer, 503: llm.ErrOverloaded, 504: llm.ErrTimeout, 524: llm.ErrTimeout,
+		529: llm.ErrOverloaded}[status]
 	switch {
 	case kind != nil:
 		return kind

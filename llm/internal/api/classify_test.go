@@ -233,7 +233,8 @@ func TestG5_FormsOfErrors(t *testing.T) {
 		`{"type":"error","error":{"type":"overloaded_error","message":"m"},"request_id":"r"}`: {
 			Code: "overloaded_error", Message: "m", Kind: llm.ErrOverloaded, RequestID: "r"},
 		`{"type":"response.failed","response":{"error":{"code":"rate_limit_exceeded","message":"try again in 2s."}}}`: {
-			Code: "rate_limit_exceeded", Message: "try again in 2s.", Kind: llm.ErrRateLimit, RetryAfter: 2 * time.Second},
+			Code: "rate_limit_exceeded", Message: "try again in 2s.", Kind: llm.ErrRateLimit,
+			RetryAfter: 2 * time.Second},
 		`{"error":{"type":"insufficient_quota","code":"new_code","message":"m"}}`: {
 			Code: "new_code", Message: "m", Kind: llm.ErrQuota},
 		`{"error":{"type":"invalid_request_error","message":"m"}}`: {
@@ -263,8 +264,9 @@ func TestI17_SaidDelay(t *testing.T) {
 }
 
 func TestI11_Counts(t *testing.T) {
-	for text, want := range map[string]api.Count{`-1`: 0, `0`: 0, `5`: 5, `4611686018427387904`: 1 << 30, `1e999`: 1 << 30,
-		`12.0`: 12, `1.5`: 1, `"7"`: 7, `"NaN"`: 0, `"many"`: 0, `null`: 3, `[1]`: 0, `{"a":1}`: 0, `true`: 0} {
+	for text, want := range map[string]api.Count{`-1`: 0, `0`: 0, `5`: 5, `4611686018427387904`: 1 << 30,
+		`1e999`: 1 << 30,
+		`12.0`:  12, `1.5`: 1, `"7"`: 7, `"NaN"`: 0, `"many"`: 0, `null`: 3, `[1]`: 0, `{"a":1}`: 0, `true`: 0} {
 		got := api.Count(3)
 		if err := json.Unmarshal([]byte(text), &got); err != nil || got != want {
 			t.Errorf("%s: %d, %v, want %d", text, got, err, want)

@@ -13,8 +13,9 @@ func CodeKind(code string) error {
 	switch strings.ToLower(code) {
 	case "invalid_argument", "out_of_range",
 		"invalid_request_error", "invalid_request", "bad_request", "badrequesterror", "tool_use_failed",
-		"invalid_encrypted_content", "invalid_image", "invalid_image_format", "invalid_base64_image", "invalid_image_url",
-		"invalid_image_mode", "image_too_large", "image_too_small", "image_parse_error", "image_file_too_large",
+		"invalid_encrypted_content", "invalid_image", "invalid_image_format", "invalid_base64_image",
+		"invalid_image_url", "invalid_image_mode", "image_too_large", "image_too_small", "image_parse_error",
+		"image_file_too_large",
 		"unsupported_image_media_type", "empty_image_file", "failed_to_download_image", "image_file_not_found":
 		return llm.ErrInvalidRequest
 	case "unauthenticated", "invalid_api_key", "authentication_error", "unauthorized", "invalid_authentication",
@@ -25,7 +26,8 @@ func CodeKind(code string) error {
 		"unsupported_country_region_territory":
 		return llm.ErrAccessDenied
 	case "insufficient_quota", "exceeded_current_quota_error", "insufficient_balance", "billing_error",
-		"billing_hard_limit_reached", "billing_not_active", "credit_balance_exhausted", "organization_spend_limit_exceeded",
+		"billing_hard_limit_reached", "billing_not_active", "credit_balance_exhausted",
+		"organization_spend_limit_exceeded",
 		"project_spend_limit_exceeded", "organization_usage_limit_exceeded":
 		return llm.ErrQuota
 	case "not_found", "model_not_found", "not_found_error", "notfounderror":

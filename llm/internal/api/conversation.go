@@ -50,7 +50,8 @@ func OnlyTexts(parts llm.Parts) (texts []string, err error) {
 	for _, part := range parts {
 		t, ok := part.(llm.Text)
 		if !ok {
-			return nil, llm.Errorf(llm.ErrUnsupported, "a system message can only contain text, not a part of type %T", part)
+			return nil, llm.Errorf(llm.ErrUnsupported, "a system message can only contain text, not a part of type %T",
+				part)
 		}
 		if t.Text != "" {
 			texts = append(texts, t.Text)

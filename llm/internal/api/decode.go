@@ -22,8 +22,8 @@ const (
 )
 
 // Decoder converts a provider's response to the events of a stream. It does no input or output.
-// Each one embeds [Events], which implements Out, Check, and Stopped and End for formats with a last
-// event.
+// Each one embeds [Events], which implements Out, Check, and Stopped and End for formats with a
+// last event.
 type Decoder interface {
 	// Step decodes the data of one event, which is valid until it returns. An error ends the
 	// stream: an [InBandError], an [*llm.Error] if the decoder knows the kind, or another error
@@ -37,8 +37,8 @@ type Decoder interface {
 	Finish() llm.StreamEvent
 	// Check returns an error if the response exceeds its maximum length.
 	Check() error
-	// Stopped reports whether the reason why the model stopped has come, in formats in which the end
-	// of the stream can complete the response. Nothing that the response needs follows it.
+	// Stopped reports whether the reason why the model stopped has come, in formats in which the
+	// end of the stream can complete the response. Nothing that the response needs follows it.
 	Stopped() bool
 	// End is called when the stream has ended without an event that was Finished. done tells that
 	// the server has said so with [DONE]; otherwise the body has ended, perhaps not cleanly if

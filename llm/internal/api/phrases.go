@@ -19,7 +19,8 @@ func phraseKind(kind error, status int, message string) error {
 	switch {
 	case (kind == llm.ErrServer || kind == llm.ErrNotFound) && says(text, imagePhrases[:]):
 		return llm.ErrInvalidRequest
-	case kind == llm.ErrServer && (status == 500 || status < 300): // some servers fail with an exception when they check the length
+	// some servers fail with an exception when they check the length
+	case kind == llm.ErrServer && (status == 500 || status < 300):
 		switch {
 		case tellsLength(text):
 			return llm.ErrContextLength

@@ -31,8 +31,8 @@ func Bearer(key string) string {
 	return "Bearer " + key
 }
 
-// wrongInKey names what no key contains: what comes along from files of variables, whose quotes some
-// programs keep, and from the clipboard.
+// wrongInKey names what no key contains: what comes along from files of variables, whose quotes
+// some programs keep, and from the clipboard.
 func wrongInKey(key string) string {
 	for _, r := range key {
 		switch {

@@ -89,7 +89,8 @@ func (x *Exchange) quirk(e *llm.Error, bare *llm.Request) llm.Quirk {
 // or "". text and body are the error's, in lower case. An error about a parameter's value has no
 // quirk.
 func parameterQuirk(text, body string) llm.Quirk {
-	if says(text, []string{"invalid value", "unsupported value", "must be one of", "supported values", "expected one of"}) {
+	if says(text, []string{"invalid value", "unsupported value", "must be one of", "supported values",
+		"expected one of"}) {
 		return ""
 	}
 	if strings.Contains(text, "max_completion_tokens") && strings.Contains(text, "max_tokens") {

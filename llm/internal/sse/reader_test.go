@@ -268,7 +268,8 @@ func FuzzChunking(f *testing.F) {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
-		whole, bytewise := NewReader(bytes.NewReader(b), large), NewReader(iotest.OneByteReader(bytes.NewReader(b)), large)
+		whole, bytewise := NewReader(bytes.NewReader(b), large), NewReader(iotest.OneByteReader(bytes.NewReader(b)),
+			large)
 		want, err := readAll(t, whole)
 		if err != nil {
 			t.Fatal(err)
@@ -284,7 +285,9 @@ func FuzzChunking(f *testing.F) {
 }
 
 func BenchmarkNext(b *testing.B) {
-	one := "event: content_block_delta\ndata: {\"type\":\"content_block_delta\",\"index\":0,\"delta\":{\"type\":\"text_delta\",\"text\":\" a few words\"}}\n\n"
+	one := "event: content_block_delta\ndata: " +
+		"{\"type\":\"content_block_delta\",\"index\":0,\"delta\":{\"type\":\"text_delta\",\"text\":\" a few " +
+		"words\"}}\n\n"
 	b.SetBytes(int64(len(one)))
 	b.ReportAllocs()
 	r := NewReader(&repeated{one: strings.Repeat(one, 100)}, large)

@@ -76,7 +76,8 @@ func TestN6_CommandsReport(t *testing.T) {
 		"json": {[]string{"run", "--yes", "--no-journal", "--input", "json"}, `{"type":"user","text":"do it"}` + "\n",
 			session},
 		"demo": {[]string{"demo"}, "",
-			"invoke_agent chat execute_tool execute_tool execute_tool chat execute_tool execute_tool chat execute_tool execute_tool chat execute_tool chat"},
+			"invoke_agent chat execute_tool execute_tool execute_tool chat execute_tool execute_tool chat " +
+				"execute_tool execute_tool chat execute_tool chat"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := receiver.New(t)

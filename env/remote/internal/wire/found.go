@@ -33,7 +33,8 @@ type Line struct {
 
 // FoundOf returns a result for the wire.
 func FoundOf(r search.Result) Found {
-	f := Found{More: r.More, Stopped: r.Stopped, Searched: r.Searched, Binary: r.Binary, Unreadable: Texts(r.Unreadable)}
+	f := Found{More: r.More, Stopped: r.Stopped, Searched: r.Searched, Binary: r.Binary,
+		Unreadable: Texts(r.Unreadable)}
 	for _, m := range r.Files {
 		file := Matches{Path: Text(m.Path), Count: m.Count}
 		for _, l := range m.Lines {

@@ -30,8 +30,8 @@ type Link struct {
 // long.
 var ErrSilent = errors.New("nothing was heard from the other side")
 
-// Near returns a link for the side that opens streams, which [Link.Watch] watches. The link owns the
-// stream of bytes.
+// Near returns a link for the side that opens streams, which [Link.Watch] watches. The link owns
+// the stream of bytes.
 func Near(stream io.ReadWriteCloser, silence time.Duration) (*Link, error) {
 	l, err := newLink(stream, yamux.Client)
 	if err == nil {
