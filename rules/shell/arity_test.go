@@ -50,7 +50,7 @@ func TestL2_Arity(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for row := range strings.Lines(strings.TrimPrefix(table, "\n")) {
+	for row := range strings.Lines(table) {
 		name, _, _ := strings.Cut(row, " ")
 		s, _ := specOf(name)
 		if s.kind == text {

@@ -176,39 +176,26 @@ func replaced(options []word) string {
 	return ""
 }
 
-// finds returns the commands that find runs.
-func finds(words []word) (u use) {
+// finds returns the commands that find or fd runs: those behind some options, each up to a ; or a
+// +. Without a place for what it finds, fd puts that behind the words.
+func finds(words []word, options ...string) (u use) {
 	for i := 1; i < len(words); i++ {
-		if !slices.Contains([]string{"-exec", "-execdir", "-ok", "-okdir"}, words[i].text) {
+		if !slices.Contains(options, words[i].text) {
 			continue
 		}
-		u.why, u.child = "find runs a program", true
+		u.why, u.child = path.Base(words[0].text)+" runs a program", true
 		end := i + 1
 		for end < len(words) && words[end].text != ";" && words[end].text != "+" {
 			end++
 		}
-		if end > i+1 {
-			u.inner = append(u.inner, given(words[i+1:end], "{}"))
+		if command := words[i+1 : end]; len(command) > 0 {
+			place := "{}"
+			if !slices.ContainsFunc(command, func(a word) bool { return strings.Contains(a.text, place) }) {
+				place = ""
+			}
+			u.inner = append(u.inner, given(command, place))
 		}
 		i = end
-	}
-	return u
-}
-
-// fd returns the command that fd runs.
-func fd(words []word) use {
-	i := slices.IndexFunc(words, func(a word) bool {
-		return slices.Contains([]string{"-x", "-X", "--exec", "--exec-batch"}, a.text)
-	})
-	if i < 0 {
-		return use{}
-	}
-	u, command, place := use{why: "fd runs a program", child: true}, words[i+1:], ""
-	if slices.ContainsFunc(command, func(a word) bool { return strings.Contains(a.text, "{}") }) {
-		place = "{}"
-	}
-	if len(command) > 0 {
-		u.inner = [][]word{given(command, place)}
 	}
 	return u
 }

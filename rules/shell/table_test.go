@@ -12,7 +12,7 @@ func TestL2_Table(t *testing.T) {
 		`^[a-z0-9-]+ \| (files|names|text) \| (-|[A-Za-z0-9@:%]+) \| (-|[A-Za-z0-9=?%-]+( [A-Za-z0-9=?%-]+)*)( \| (single|first( [a-z]+)*|(max|before) [0-9]|why [a-z ,]+|(tree|from|links|words) [A-Za-z-]+( [A-Za-z-]+)*))*$`)
 	for _, rows := range []string{table, gitTable, goTable, wrappers} {
 		before := ""
-		for line := range strings.Lines(strings.TrimPrefix(rows, "\n")) {
+		for line := range strings.Lines(rows) {
 			line = strings.TrimSuffix(line, "\n")
 			if !form.MatchString(line) {
 				t.Errorf("the row has another form: %s", line)

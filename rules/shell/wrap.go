@@ -1,6 +1,7 @@
 package shell
 
 import (
+	_ "embed" // the wrappers
 	"path"
 	"slices"
 	"strings"
@@ -50,9 +51,9 @@ func usage(words []word) use {
 	case "sh", "bash", "dash", "ash", "zsh", "ksh", "mksh":
 		return shells(name, words)
 	case "find":
-		return finds(words)
+		return finds(words, "-exec", "-execdir", "-ok", "-okdir")
 	case "fd", "fdfind":
-		return fd(words)
+		return finds(words, "-x", "-X", "--exec", "--exec-batch")
 	}
 	if w, ok := wrapperOf(name); ok {
 		return w.use(name, words)
@@ -150,25 +151,9 @@ func isInput(a word) bool {
 // wrappers holds programs that run their arguments as a command, in the form of table: the options
 // in front of the command, how many arguments stand before it, and why it is not all that the
 // program does.
-const wrappers = `
-builtin | text | - | -
-chroot | text | - | - | before 1 | why runs another program
-chrt | text | - | - | before 1 | why runs another program
-command | text | p | -
-doas | text | AbEHinPSsKkVvBNu:g:p:C:h:r:t:T:U:R:D: | - | why runs a program as another user
-env | text | i0vu:C:S: | ignore-environment unset= chdir= | why changes the variables of another program
-exec | text | cla: | - | why replaces the shell, or changes its files
-flock | text | - | - | before 1 | why runs another program
-nice | text | 0123456789n: | adjustment=
-nohup | text | fwcn:p:u: | - | why runs another program
-parallel | text | 0kmXvtj:P:n:N:a:L:S: | keep-order will-cite jobs= halt= delay= | why runs another program
-stdbuf | text | i:o:e: | input= output= error=
-sudo | text | AbEHinPSsKkVvBNu:g:p:C:h:r:t:T:U:R:D: | - | why runs a program as another user
-taskset | text | - | - | before 1 | why runs another program
-time | text | p | -
-timeout | text | vk:s: | kill-after= signal= foreground preserve-status verbose | before 1
-xargs | text | 0rtxpoa:d:E:e:I:i:L:l:n:P:s: | null no-run-if-empty max-args= max-procs= | why adds arguments that are not known
-`
+//
+//go:embed tables/wrappers.txt
+var wrappers string
 
 // wrapperOf returns the row of a wrapper.
 func wrapperOf(name string) (spec, bool) {
