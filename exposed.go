@@ -110,14 +110,13 @@ func withThoseAround(roots []string) (dirs []string) {
 	return dirs
 }
 
-// exposes returns the end of a sentence about an edit, which says what may run the file, and why if
-// that is not "".
+// exposes returns the end of a sentence about an edit, which says what may run the file, and why
+// unless the first says it.
 func exposes(by, why string) string {
-	by = texts.Shown(by) + " may run it"
-	if why == "" {
-		return by
+	if why == "" || strings.HasSuffix(by, why) {
+		return texts.Shown(by) + " may run it"
 	}
-	return by + ": " + texts.Shown(why)
+	return texts.Shown(by) + " may run it: " + texts.Shown(why)
 }
 
 // The text that says why a configuration of mise or asdf may run files.

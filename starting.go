@@ -58,8 +58,7 @@ func (s *Setup) tellExposed(why string) {
 	}
 	s.toldExposed.Do(func() {
 		s.warnings.add("exposed", "edits ask here, and nobody is there to answer, because an edit changes a "+
-			"file, and "+why+
-			". A rule such as Edit(./**) allows them (--allow-tool)")
+			"file, and "+why+". The rule Edit(./**) allows them (--allow-tool 'Edit(./**)')")
 	})
 }
 

@@ -111,7 +111,8 @@ func (l Launch) discard() {
 // endedTime limits how long a command's end waits for Launch.Ended.
 const endedTime = time.Second
 
-// tellEnded calls Launch.Ended and waits for it. Its failure has no effect on the command.
+// tellEnded calls Launch.Ended and waits for it, for a time. A panic of it, or one that does not
+// return, has no effect on the command, which has ended.
 func tellEnded(ended func()) {
 	if ended == nil {
 		return
