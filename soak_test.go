@@ -38,7 +38,7 @@ func TestL9_SoakTrusted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	group := strings.HasPrefix(local.Containment(), env.ContainGroup)
+	group := strings.HasPrefix(local.Confinement().Containment, env.ContainGroup)
 	if err := local.Close(); err != nil {
 		t.Fatal(err)
 	}

@@ -148,7 +148,8 @@ func resume(ctx context.Context, o Options) (*Session, error) {
 	s.events.setSeq(state.seq)
 	s.ledger.tokens, s.ledger.usd = state.Usage.Input+state.Usage.Output, state.Cost
 	start := s.state.started(s.dir, true)
-	start.Containment, start.HidesHost = env.Containment(s.env), env.HidesHost(s.env)
+	machine := machineOf(s.env)
+	start.Containment, start.HidesHost = machine.Containment, machine.HidesHost
 	s.events.add(start)
 	s.resumed = start.Seq
 	s.events.add(s.state.questions()...) // that wait
@@ -263,7 +264,7 @@ func newSession(o Options) *Session {
 	s.writeLock = make(chan struct{}, 1)
 	s.unlockWrites()
 	s.now, s.delay = s.hostClock(o.Now), s.retryDelay(o.Retry)
-	s.killGrace = max(s.limits.Grace, env.KillGrace(s.env))
+	s.killGrace = max(s.limits.Grace, env.ConfinementOf(s.env).KillGrace)
 	s.archive = new(archive)
 	if o.Journal != nil {
 		s.archive.journal = o.Journal

@@ -142,7 +142,7 @@ type Limits struct {
 	// it is left behind with a WARNING. 2 s unless set. Tools and providers get the time that
 	// killing a command takes on top; journals, environments and Closers get ten times as long. For
 	// tools and environments, the environment's own grace counts where it is longer; see
-	// [env.Graceful].
+	// [env.Confinement].
 	Grace time.Duration
 	// KeepOutputs is how many bytes of whole outputs the journal keeps as blobs, for read_output
 	// after a resume and in forks: none unless set. An output that does not fit is not kept. Each

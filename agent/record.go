@@ -71,7 +71,8 @@ type Machine struct {
 }
 
 func machineOf(e env.Environment) Machine {
-	return Machine{Containment: env.Containment(e), HidesHost: env.HidesHost(e)}
+	c := env.ConfinementOf(e)
+	return Machine{Containment: c.Containment, HidesHost: c.HidesHost}
 }
 
 // Params holds the request parameters that never change in a session.

@@ -203,8 +203,9 @@ type otherContainment struct {
 	level string
 }
 
-func (e otherContainment) Containment() string { return e.level }
-func (e otherContainment) HidesHost() bool     { return e.level == env.ContainCgroupPIDNS }
+func (e otherContainment) Confinement() env.Confinement {
+	return env.Confinement{Containment: e.level, HidesHost: e.level == env.ContainCgroupPIDNS}
+}
 
 // The containment of a session, and of each resume, is in the journal, so that the projection has
 // it on any machine.

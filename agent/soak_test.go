@@ -27,7 +27,7 @@ func TestL9_Soak(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	group := strings.HasPrefix(local.Containment(), env.ContainGroup)
+	group := strings.HasPrefix(local.Confinement().Containment, env.ContainGroup)
 	if err := local.Close(); err != nil {
 		t.Fatal(err)
 	}

@@ -325,7 +325,10 @@ type rigEnv struct {
 func (e rigEnv) WorkDir() string        { e.pass("env WorkDir"); return e.Environment.WorkDir() }
 func (e rigEnv) Platform() env.Platform { e.pass("env Platform"); return e.Environment.Platform() }
 
-func (e rigEnv) Containment() string { e.pass("env Containment"); return "none" }
+func (e rigEnv) Confinement() env.Confinement {
+	e.pass("env Confinement")
+	return env.Confinement{Containment: "none"}
+}
 
 func (e rigEnv) Open(ctx context.Context, name string) (io.ReadCloser, error) {
 	e.pass("env Open")

@@ -1,28 +1,16 @@
 package env
 
-import (
-	"context"
-	"time"
-)
+import "context"
 
 // Base is an Environment for wrappers to embed. It forwards what the wrapped environment reports
-// about itself and its files: containment, grace time, confinement, where names lead, what they
-// are, which files need approval, and the locks of files. It does not forward the optional ways to
+// about itself and its files: confinement, where names lead, what they are, which files need
+// approval, and the locks of files. It does not forward the optional ways to
 // read and change files (Replacer, the rest of Tree, View), because these would bypass the
 // wrapper's Open and WriteFile. A wrapper that leaves files alone forwards them itself.
 type Base struct{ Environment }
 
-// Containment implements Contained.
-func (b Base) Containment() string { return Containment(b.Environment) }
-
 // Confinement implements Confined.
 func (b Base) Confinement() Confinement { return ConfinementOf(b.Environment) }
-
-// HidesHost implements Hiding.
-func (b Base) HidesHost() bool { return HidesHost(b.Environment) }
-
-// KillGrace implements Graceful.
-func (b Base) KillGrace() time.Duration { return KillGrace(b.Environment) }
 
 // Guarded implements Guard.
 func (b Base) Guarded(ctx context.Context, name string) string {

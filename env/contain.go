@@ -3,7 +3,7 @@ package env
 import "github.com/attractor-go/attractor/internal/contain"
 
 // The levels of containment. They differ in how they find the processes that a command started when
-// these have to end. LocalOptions.Containment selects one, Local.Containment reports it; by default
+// these have to end. LocalOptions.Containment selects one, Local.Confinement reports it; by default
 // the first one in this list that works is used. At every level Kill and Close send TERM, wait for
 // the grace time and send KILL, and a command's user ids, paths, environment and working directory
 // are the same. The processor time given is what the level adds to a command; `bash -c true` itself
@@ -13,7 +13,7 @@ const (
 	// the environment and that all its commands share. A keeper process is process 1 of the
 	// namespace and adopts orphans. It ends when the host ends, however that happens, and the
 	// kernel then kills everything in the namespace. Commands see each other but no process of the
-	// host, whose /proc is detached from their mounts (see Local.HidesHost). They run without
+	// host, whose /proc is detached from their mounts (see Local.Confinement). They run without
 	// CAP_SYS_PTRACE, because a process that is just starting would show the host's memory to
 	// others that have it; it still shows the host's environment if the host does not call Conceal.
 	// The level needs what ContainCgroup and ContainPIDNS need, and CAP_SYS_PTRACE; 0.5 ms.

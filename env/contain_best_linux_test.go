@@ -44,8 +44,8 @@ func TestD4_TheBestLevelIsUsed(t *testing.T) {
 		t.Errorf("the command is in a cgroup of its own: %t: %s", own, out.Text())
 	}
 	few := strings.Count(out.Text(), "/proc/") <= 4
-	if hides := strings.Contains(want, env.ContainPIDNS); few != hides || l.HidesHost() != hides {
-		t.Errorf("the command sees only its own processes: %t; HidesHost is %t: %s", few, l.HidesHost(), out.Text())
+	if hides := strings.Contains(want, env.ContainPIDNS); few != hides || l.Confinement().HidesHost != hides {
+		t.Errorf("the command sees only its own processes: %t; HidesHost is %t: %s", few, l.Confinement().HidesHost, out.Text())
 	}
 }
 

@@ -16,8 +16,8 @@
 //
 // # An environment of your own
 //
-// Optional capabilities of an environment are separate interfaces, such as [Replacer], [Tree],
-// [Graceful] and [Confined]. The functions that wrap an environment ([ReadOnly], [Protect], [Sub],
+// Optional capabilities of an environment are separate interfaces, such as [Replacer], [Tree] and
+// [Confined]. The functions that wrap an environment ([ReadOnly], [Protect], [Sub],
 // [Logging]) forward all of them and return an error that wraps errors.ErrUnsupported if the
 // wrapped environment does not implement them. envtest.Suite checks that an environment behaves
 // correctly. Package shellenv is a small one.

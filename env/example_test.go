@@ -146,7 +146,7 @@ func ExampleBase() {
 		text, err := io.ReadAll(f)
 		fmt.Println(string(text), errors.Join(err, f.Close()))
 	}
-	fmt.Println(n.names, env.Containment(n) == env.Containment(n.Environment))
+	fmt.Println(n.names, env.ConfinementOf(n).Containment == env.ConfinementOf(n.Environment).Containment)
 	// Output:
 	// hello <nil>
 	// open b.txt: file does not exist

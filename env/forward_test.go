@@ -13,7 +13,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/attractor-go/attractor/env"
 )
@@ -21,11 +20,9 @@ import (
 // optional returns the interfaces that an environment may implement.
 func optional() []reflect.Type {
 	return []reflect.Type{
-		reflect.TypeFor[env.Contained](), reflect.TypeFor[env.Hiding](), reflect.TypeFor[env.Graceful](),
-		reflect.TypeFor[env.Guard](),
-		reflect.TypeFor[env.Replacer](), reflect.TypeFor[env.Locker](), reflect.TypeFor[env.Resolver](),
-		reflect.TypeFor[env.Tree](),
-		reflect.TypeFor[env.View](), reflect.TypeFor[env.Confined](), reflect.TypeFor[env.DirOpener](),
+		reflect.TypeFor[env.Confined](), reflect.TypeFor[env.Guard](), reflect.TypeFor[env.Replacer](),
+		reflect.TypeFor[env.Locker](), reflect.TypeFor[env.Resolver](), reflect.TypeFor[env.Tree](),
+		reflect.TypeFor[env.View](), reflect.TypeFor[env.DirOpener](),
 	}
 }
 
@@ -59,10 +56,7 @@ type whole struct {
 }
 
 func (w whole) note(method string)                           { *w.called = append(*w.called, method) }
-func (w whole) Containment() string                          { w.note("Containment"); return "" }
 func (w whole) Confinement() env.Confinement                 { w.note("Confinement"); return env.Confinement{} }
-func (w whole) HidesHost() bool                              { w.note("HidesHost"); return false }
-func (w whole) KillGrace() time.Duration                     { w.note("KillGrace"); return 0 }
 func (w whole) Guarded(context.Context, string) string       { w.note("Guarded"); return "" }
 func (w whole) Exposed(context.Context) string               { w.note("Exposed"); return "" }
 func (w whole) Symlink(_ context.Context, _, _ string) error { w.note("Symlink"); return nil }
@@ -134,9 +128,8 @@ func TestJ9_WrappersForwardOptionalInterfaces(t *testing.T) {
 
 // Base forwards what the environment reports about itself, and no access to its files.
 func TestJ9_BaseForwardsReports(t *testing.T) {
-	said := []reflect.Type{reflect.TypeFor[env.Contained](), reflect.TypeFor[env.Hiding](),
-		reflect.TypeFor[env.Graceful](), reflect.TypeFor[env.Guard](),
-		reflect.TypeFor[env.Locker](), reflect.TypeFor[env.Resolver](), reflect.TypeFor[env.Confined]()}
+	said := []reflect.Type{reflect.TypeFor[env.Confined](), reflect.TypeFor[env.Guard](),
+		reflect.TypeFor[env.Locker](), reflect.TypeFor[env.Resolver]()}
 	var called []string
 	base := env.Base{Environment: whole{newLocal(t, t.TempDir(), env.LocalOptions{}), &called}}
 	for _, iface := range optional() {

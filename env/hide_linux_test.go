@@ -70,7 +70,7 @@ const lookForKeys = `look() { { tr '\0' '\n' </proc/$PPID/environ; cat /proc/*/e
 // in any process, and not after unmounting /proc.
 func TestI4_NoKeyOfTheHost(t *testing.T) {
 	atLevels(t, func(t *testing.T, level string) {
-		hides := newLocal(t, t.TempDir(), env.LocalOptions{Containment: level}).HidesHost()
+		hides := newLocal(t, t.TempDir(), env.LocalOptions{Containment: level}).Confinement().HidesHost
 		script := "set -u; cd " + t.TempDir() + "\n" + lookForKeys
 		if !hides {
 			script = strings.ReplaceAll(script, "umount -l $place", "false") // that one is not the command's own
@@ -226,7 +226,7 @@ func TestI4_NoDescriptorOfTheHost(t *testing.T) {
 		for _, cmd := range []env.Command{{}, {Stdin: true}, {TTY: &env.Size{Rows: 24, Cols: 80}}} {
 			cmd.Script = `places=/proc/$$/fd/*; [ "$HIDES" = true ] && places="$places /proc/1/fd/*" # of the keeper
 				for fd in $places; do echo "${fd#/proc/} $(readlink $fd)"; done`
-			cmd.Env = []string{"HIDES=" + strconv.FormatBool(l.HidesHost())}
+			cmd.Env = []string{"HIDES=" + strconv.FormatBool(l.Confinement().HidesHost)}
 			text, _ := run(t, l, cmd)
 			if strings.Contains(text, f.Name()) {
 				t.Errorf("%+v: %s", cmd, text)

@@ -33,7 +33,7 @@ func atLevels(t *testing.T, test func(t *testing.T, level string)) {
 
 // levelOf returns the level of containment.
 func levelOf(l *env.Local) string {
-	level, _, _ := strings.Cut(l.Containment(), ";")
+	level, _, _ := strings.Cut(l.Confinement().Containment, ";")
 	return level
 }
 

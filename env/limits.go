@@ -12,7 +12,7 @@ import (
 const DefaultProcesses = 4096
 
 // Limits bounds what commands may use. Zero means the default, negative means no limit. A limit
-// that cannot be set on this machine does not hold: Local.Containment then says unlimited, and
+// that cannot be set on this machine does not hold: Local.Confinement then says unlimited, and
 // Local.Confinement has only the limits that hold.
 type Limits struct {
 	// Processes is the largest number of processes and threads that a command and everything that

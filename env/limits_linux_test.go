@@ -28,13 +28,13 @@ func TestL6_ForkBomb(t *testing.T) {
 	atLevels(t, func(t *testing.T, level string) {
 		l := newLocal(t, t.TempDir(), env.LocalOptions{Containment: level, Limits: env.Limits{Processes: 100}})
 		if limitOf(l).Processes == 0 {
-			if !strings.HasPrefix(l.Containment(), level+"; processes unlimited, ") {
-				t.Errorf("Containment is %q", l.Containment())
+			if !strings.HasPrefix(l.Confinement().Containment, level+"; processes unlimited, ") {
+				t.Errorf("Containment is %q", l.Confinement().Containment)
 			}
 			t.Skipf("%s cannot limit processes here", level)
 		}
-		if !strings.HasPrefix(l.Containment(), level+"; at most 100 processes, ") {
-			t.Errorf("Containment is %q", l.Containment())
+		if !strings.HasPrefix(l.Confinement().Containment, level+"; at most 100 processes, ") {
+			t.Errorf("Containment is %q", l.Confinement().Containment)
 		}
 		text, result := run(t, l, env.Command{Script: bomb})
 		started := counted(t, text)
@@ -92,11 +92,11 @@ func TestL6_Defaults(t *testing.T) {
 		if limitOf(l).Processes > 0 {
 			want = fmt.Sprintf("%s; at most %d processes, memory unlimited", level, env.DefaultProcesses)
 		}
-		if got := l.Containment(); got != want {
+		if got := l.Confinement().Containment; got != want {
 			t.Errorf("Containment is %q, want %q", got, want)
 		}
 		l = newLocal(t, t.TempDir(), env.LocalOptions{Containment: level, Limits: env.Limits{Processes: -1}})
-		if got := l.Containment(); got != level || limitOf(l) != (env.Limits{}) {
+		if got := l.Confinement().Containment; got != level || limitOf(l) != (env.Limits{}) {
 			t.Errorf("Containment without limits is %q", got)
 		}
 		if text, _ := run(t, l, env.Command{Script: `n=0; while [ $n -lt 150 ]; do sleep 600 & n=$((n+1)); done; kill $(jobs -p); echo "started $n"`}); counted(t, text) != 150 {
@@ -110,13 +110,13 @@ func TestL6_Memory(t *testing.T) {
 	atLevels(t, func(t *testing.T, level string) {
 		l := newLocal(t, t.TempDir(), env.LocalOptions{Containment: level, Limits: env.Limits{Memory: 64 << 20}})
 		if limitOf(l).Memory == 0 {
-			if !strings.HasSuffix(l.Containment(), ", memory unlimited") {
-				t.Errorf("Containment is %q", l.Containment())
+			if !strings.HasSuffix(l.Confinement().Containment, ", memory unlimited") {
+				t.Errorf("Containment is %q", l.Confinement().Containment)
 			}
 			t.Skipf("%s cannot limit memory here", level)
 		}
-		if !strings.HasSuffix(l.Containment(), ", memory 64 MiB") {
-			t.Errorf("Containment is %q", l.Containment())
+		if !strings.HasSuffix(l.Confinement().Containment, ", memory 64 MiB") {
+			t.Errorf("Containment is %q", l.Confinement().Containment)
 		}
 		const hog = `head -c 300M /dev/zero | tail | wc -c; [ ${PIPESTATUS[1]} = 0 ]` // tail keeps what has no line end
 		text, result := run(t, l, env.Command{Script: hog})
@@ -161,8 +161,8 @@ func TestL6_FilesOfEachProcess(t *testing.T) {
 		l := newLocal(t, dir, env.LocalOptions{Containment: level, Limits: env.Limits{Processes: -1, FileSize: 1 << 20,
 			OpenFiles: 40}})
 		want := level + "; processes unlimited, memory unlimited, files up to 1 MiB, 40 open files"
-		if l.Containment() != want {
-			t.Errorf("Containment is %q, want %q", l.Containment(), want)
+		if l.Confinement().Containment != want {
+			t.Errorf("Containment is %q, want %q", l.Confinement().Containment, want)
 		}
 		_, result := run(t, l, env.Command{Script: "head -c 3000000 /dev/zero >big"})
 		info, err := os.Stat(filepath.Join(dir, "big"))

@@ -67,10 +67,10 @@ type LocalOptions struct {
 	// kernel counts its processes apart from those of the user. It does not count them for root.
 	UserNamespaces bool
 	// Confined lists what Launch adds to the containment, a few words each, such as "network off".
-	// Local.Containment appends it.
+	// the Containment of Local.Confinement has them.
 	Confined []string
 	// HidesHost says that Launch hides the host's processes from commands, as a PID namespace with
-	// its own /proc does. See Local.HidesHost.
+	// its own /proc does. See Local.Confinement.
 	HidesHost bool
 	// Containment selects a level, such as ContainGroup, which NewLocal tries out with a process.
 	// If it does not work, NewLocal returns an error that wraps errors.ErrUnsupported. Empty means
@@ -135,12 +135,9 @@ type Local struct {
 
 var (
 	_ Environment = (*Local)(nil)
-	_ Contained   = (*Local)(nil)
 	_ Replacer    = (*Local)(nil)
 	_ Locker      = (*Local)(nil)
 	_ Resolver    = (*Local)(nil)
-	_ Hiding      = (*Local)(nil)
-	_ Graceful    = (*Local)(nil)
 	_ Confined    = (*Local)(nil)
 	_ Tree        = (*Local)(nil)
 )
@@ -233,13 +230,13 @@ func (l *Local) Platform() Platform {
 	return Platform{OS: runtime.GOOS, Arch: runtime.GOARCH, Version: osVersion(), Shell: l.shell}
 }
 
-// Containment says what commands are confined by, such as "pidns; sandbox workspace (bubblewrap);
+// containment says what commands are confined by, such as "pidns; sandbox workspace (bubblewrap);
 // at most 4096 processes, memory unlimited". It begins with the level of containment:
 // ContainCgroupPIDNS, ContainPIDNS, ContainCgroup or ContainGroup, or "unknown" where commands are
 // not supported. LocalOptions.Confined follows, and then the limits, unless LocalOptions.Limits has
 // none. A command for which no cgroup can be made runs at ContainGroup. One for which no namespace
 // can be made is refused, because it would see the host.
-func (l *Local) Containment() string {
+func (l *Local) containment() string {
 	parts := slices.Concat([]string{l.level.Name()}, l.confined)
 	if l.limits.any && l.shell != "" {
 		parts = append(parts, l.limits.hold.text())
@@ -248,9 +245,13 @@ func (l *Local) Containment() string {
 }
 
 // Confinement returns the directories in which files may be changed, LocalOptions.Network and
-// Sandbox, and the limits that hold.
+// Sandbox, the limits that hold, and LocalOptions.Grace or its default. The host is hidden if
+// commands see no process outside their PID namespace, because of the containment or of
+// LocalOptions.HidesHost. They can then reach neither the host, nor its parent, nor anything else on
+// the machine by /proc or process id; see docs/security/commands.md for what root can still do.
 func (l *Local) Confinement() Confinement {
-	c := Confinement{Writable: []string{}, Network: l.network, Sandbox: l.sandbox, Limits: l.limits.hold}
+	c := Confinement{Containment: l.containment(), HidesHost: l.hides || l.level.Hides(), KillGrace: l.grace,
+		Writable: []string{}, Network: l.network, Sandbox: l.sandbox, Limits: l.limits.hold}
 	for _, r := range l.roots {
 		inside := slices.ContainsFunc(l.roots, func(o *root) bool {
 			return o != r && !o.readOnly &&
@@ -265,15 +266,6 @@ func (l *Local) Confinement() Confinement {
 	}
 	return c
 }
-
-// KillGrace returns the time between TERM and KILL: LocalOptions.Grace or its default.
-func (l *Local) KillGrace() time.Duration { return l.grace }
-
-// HidesHost reports whether commands see no process outside their PID namespace, because of the
-// containment or of LocalOptions.HidesHost. They can then reach neither the host, nor its parent,
-// nor anything else on the machine by /proc or process id; see docs/security/commands.md for what
-// root can still do.
-func (l *Local) HidesHost() bool { return l.hides || l.level.Hides() }
 
 // Abandoned returns the processes that EndAbandoned ended, one line each, and an error if it
 // failed.

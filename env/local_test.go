@@ -236,7 +236,7 @@ func TestD1_PlatformAndContainment(t *testing.T) {
 		t.Errorf("Platform %+v", p)
 	}
 	for _, e := range []env.Environment{l, env.ReadOnly(l), env.Sub(l, "x")} {
-		if got := env.Containment(e); got != l.Containment() || got == "unknown" {
+		if got := env.ConfinementOf(e).Containment; got != l.Confinement().Containment || got == "unknown" {
 			t.Errorf("Containment of %T is %q", e, got)
 		}
 	}

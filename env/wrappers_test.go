@@ -115,7 +115,7 @@ func TestD7_WrappersCompose(t *testing.T) {
 		}, readOnly)
 	})
 	e := env.Logging(env.ReadOnly(inDir(t)), log)
-	if level := env.Containment(e); level == "unknown" {
+	if level := env.ConfinementOf(e).Containment; level == "unknown" {
 		t.Errorf("Containment is %q", level)
 	}
 }
@@ -123,7 +123,7 @@ func TestD7_WrappersCompose(t *testing.T) {
 // hiding is an environment that hides its host.
 type hiding struct{ env.Environment }
 
-func (hiding) HidesHost() bool { return true }
+func (hiding) Confinement() env.Confinement { return env.Confinement{HidesHost: true} }
 
 func TestI4_WrappersForwardHidesHost(t *testing.T) {
 	e := hiding{newLocal(t, t.TempDir(), env.LocalOptions{Containment: env.ContainGroup})}
@@ -131,10 +131,10 @@ func TestI4_WrappersForwardHidesHost(t *testing.T) {
 		"ReadOnly": env.ReadOnly(e), "Sub": env.Sub(e, "."), "Logging": env.Logging(e, slog.New(slog.DiscardHandler)),
 		"Protect": env.Protect(e, env.Protection{}),
 	} {
-		if !env.HidesHost(wrapped) {
+		if !env.ConfinementOf(wrapped).HidesHost {
 			t.Errorf("%s: not hidden", name)
 		}
-		if env.HidesHost(env.ReadOnly(e.Environment)) {
+		if env.ConfinementOf(env.ReadOnly(e.Environment)).HidesHost {
 			t.Error("a wrapper does not forward HidesHost")
 		}
 	}

@@ -65,7 +65,7 @@ type node struct {
 var (
 	_ env.Environment = (*Memory)(nil)
 	_ env.Resolver    = (*Memory)(nil)
-	_ env.Graceful    = (*Memory)(nil)
+	_ env.Confined    = (*Memory)(nil)
 	_ env.Tree        = (*Memory)(nil)
 )
 
@@ -106,8 +106,10 @@ func (m *Memory) Platform() env.Platform {
 	return p
 }
 
-// KillGrace implements env.Graceful.
-func (m *Memory) KillGrace() time.Duration { return cmp.Or(m.Grace, env.DefaultGrace) }
+// Confinement implements env.Confined.
+func (m *Memory) Confinement() env.Confinement {
+	return env.Confinement{KillGrace: cmp.Or(m.Grace, env.DefaultGrace)}
+}
 
 // at returns what is at a place, or nil.
 func (m *Memory) at(place string) *node {

@@ -22,7 +22,7 @@ func (m *Memory) Start(ctx context.Context, cmd env.Command) (env.Process, error
 		output: cmd.Output, outputToken: make(chan struct{}, 1), ended: make(chan struct{})}
 	p.ctx, p.end = context.WithCancel(context.WithoutCancel(ctx))
 	context.AfterFunc(p.ctx, func() {
-		time.AfterFunc(m.KillGrace(), func() { p.setExit(env.Exit{Code: -1, Signal: "SIGKILL"}) })
+		time.AfterFunc(m.Confinement().KillGrace, func() { p.setExit(env.Exit{Code: -1, Signal: "SIGKILL"}) })
 	})
 	if cmd.Stdin {
 		p.stdin = lostInput{}

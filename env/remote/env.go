@@ -38,12 +38,9 @@ type Env struct {
 
 var (
 	_ env.Environment = (*Env)(nil)
-	_ env.Contained   = (*Env)(nil)
 	_ env.Replacer    = (*Env)(nil)
 	_ env.Locker      = (*Env)(nil)
 	_ env.Resolver    = (*Env)(nil)
-	_ env.Hiding      = (*Env)(nil)
-	_ env.Graceful    = (*Env)(nil)
 	_ env.Confined    = (*Env)(nil)
 	_ env.Tree        = (*Env)(nil)
 	_ env.DirOpener   = (*Env)(nil)
@@ -146,20 +143,13 @@ func (e *Env) WorkDir() string { return string(e.welcome().WorkDir) }
 // Platform describes the machine over there.
 func (e *Env) Platform() env.Platform { return e.welcome().Platform }
 
-// Containment returns what confines commands over there.
-func (e *Env) Containment() string { return string(e.welcome().Containment) }
-
 // Confinement returns what tools and commands can reach over there.
 func (e *Env) Confinement() env.Confinement {
 	w := e.welcome()
-	return w.Confinement.Env()
+	c := w.Confinement.Env()
+	c.Containment, c.HidesHost, c.KillGrace = string(w.Containment), w.HidesHost, w.Grace
+	return c
 }
-
-// KillGrace returns the time between asking a process tree to end and killing it.
-func (e *Env) KillGrace() time.Duration { return e.welcome().Grace }
-
-// HidesHost reports whether commands do not see the processes of the machine over there.
-func (e *Env) HidesHost() bool { return e.welcome().HidesHost }
 
 // Abandoned returns the processes that an earlier helper, which was killed, had left over there and
 // that were ended, one line each, and an error if ending them failed.

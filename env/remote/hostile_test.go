@@ -191,8 +191,8 @@ func TestO1_FarSideThatDoesNotAnswer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if e.SetEnd(50 * time.Millisecond); e.KillGrace() != 0 {
-		t.Errorf("its grace time is %v", e.KillGrace())
+	if e.SetEnd(50 * time.Millisecond); e.Confinement().KillGrace != 0 {
+		t.Errorf("its grace time is %v", e.Confinement().KillGrace)
 	}
 	p, err := e.Start(t.Context(),
 		env.Command{Stdin: true, Ended: func(stream int) { t.Errorf("the stream %d has ended", stream) }})
@@ -257,10 +257,10 @@ func TestO1_Options(t *testing.T) {
 	dir, readOnly := t.TempDir(), t.TempDir()
 	e := open(t, remote.Options{Dir: dir, ReadOnly: []string{readOnly}, Grace: 3 * time.Second,
 		Containment: env.ContainGroup, Limits: env.Limits{OpenFiles: 123}})
-	if e.WorkDir() != dir || e.KillGrace() != 3*time.Second || e.Confinement().Limits.OpenFiles != 123 ||
-		e.Platform().Shell == "" || env.Containment(e) != local(t, dir).Containment() &&
-		e.Containment()[:5] != env.ContainGroup {
-		t.Errorf("%s, %v, %+v, %+v, %s", e.WorkDir(), e.KillGrace(), e.Confinement(), e.Platform(), e.Containment())
+	c := e.Confinement()
+	if e.WorkDir() != dir || c.KillGrace != 3*time.Second || c.Limits.OpenFiles != 123 || e.Platform().Shell == "" ||
+		c.Containment != local(t, dir).Confinement().Containment && c.Containment[:5] != env.ContainGroup {
+		t.Errorf("%s, %+v, %+v", e.WorkDir(), c, e.Platform())
 	}
 	if err := e.WriteFile(t.Context(), filepath.Join(readOnly, "a"), nil, 0o644); !errors.Is(err, os.ErrPermission) {
 		t.Errorf("a read-only directory: %v", err)

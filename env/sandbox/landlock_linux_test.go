@@ -18,7 +18,7 @@ func TestL4_WorkspaceWeak(t *testing.T) {
 	repository(t, dir)
 	o := sandbox.Options{Level: sandbox.WorkspaceWeak, Environ: environ, Helper: buildHelper(t)}
 	b := newBox(t, dir, o, env.LocalOptions{Containment: env.ContainGroup})
-	if got := b.Containment(); !strings.Contains(got, "; sandbox workspace-weak (Landlock); network off") {
+	if got := b.Confinement().Containment; !strings.Contains(got, "; sandbox workspace-weak (Landlock); network off") {
 		t.Error(got)
 	}
 	b.succeeds(t, `echo in >f && mkdir -p a/b && mv f a/b && mv a/b c && echo x >"$TMPDIR/x" && echo x >"$HOME/x" && git status && sort </dev/null`)

@@ -128,7 +128,7 @@ func TestL4_ProbeOfAKilledHost(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	level := local.Containment()
+	level := local.Confinement().Containment
 	if err := local.Close(); err != nil {
 		t.Fatal(err)
 	}

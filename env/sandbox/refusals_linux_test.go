@@ -77,13 +77,13 @@ func TestL6_ProcessesInTheSandbox(t *testing.T) {
 	b := newBox(t, t.TempDir(), sandbox.Options{}, env.LocalOptions{Containment: env.ContainGroup,
 		Limits: env.Limits{Processes: 64}})
 	if os.Getuid() == 0 {
-		if !strings.Contains(b.Containment(), "processes unlimited") {
-			t.Errorf("containment %q", b.Containment())
+		if !strings.Contains(b.Confinement().Containment, "processes unlimited") {
+			t.Errorf("containment %q", b.Confinement().Containment)
 		}
 		t.Skip("the kernel does not count the processes of root; TestL12_AsNobody runs this test as another user")
 	}
-	if !strings.Contains(b.Containment(), "at most 64 processes") {
-		t.Errorf("containment %q", b.Containment())
+	if !strings.Contains(b.Confinement().Containment, "at most 64 processes") {
+		t.Errorf("containment %q", b.Confinement().Containment)
 	}
 	out := b.fails(t, `exec /bin/sh -c 'n=0; trap "echo started \$n" EXIT; while [ $n -lt 900 ]; do sleep 600 2>/dev/null & n=$((n+1)); done'`)
 	if !strings.Contains(out, "started 6") && !strings.Contains(out, "started 5") {

@@ -64,10 +64,10 @@ func TestL4_PrivateDirectories(t *testing.T) {
 // Programs see themselves and nothing of the host.
 func TestL4_HidesTheHost(t *testing.T) {
 	b := newBox(t, t.TempDir(), sandbox.Options{}, env.LocalOptions{Containment: env.ContainGroup})
-	if !b.HidesHost() {
+	if !b.Confinement().HidesHost {
 		t.Error("the sandbox does not say that it hides the host")
 	}
-	if got, want := b.Containment(), "group; sandbox workspace (bubblewrap); network off"; !strings.HasPrefix(got,
+	if got, want := b.Confinement().Containment, "group; sandbox workspace (bubblewrap); network off"; !strings.HasPrefix(got,
 		want) {
 		t.Errorf("containment %q, want %q", got, want)
 	}

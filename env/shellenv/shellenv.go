@@ -11,7 +11,6 @@ import (
 	"path"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/internal/shquote"
@@ -31,7 +30,7 @@ var (
 	_ env.Environment = (*Env)(nil)
 	_ env.Replacer    = (*Env)(nil)
 	_ env.Resolver    = (*Env)(nil)
-	_ env.Graceful    = (*Env)(nil)
+	_ env.Confined    = (*Env)(nil)
 	_ env.Tree        = (*Env)(nil)
 )
 
@@ -160,8 +159,8 @@ func (c *capped) Write(p []byte) (int, error) {
 // WorkDir implements env.Environment.
 func (e *Env) WorkDir() string { return e.dir }
 
-// KillGrace implements env.Graceful. It returns the time that killScript waits.
-func (e *Env) KillGrace() time.Duration { return env.DefaultGrace }
+// Confinement implements env.Confined. The grace time is that which killScript waits.
+func (e *Env) Confinement() env.Confinement { return env.Confinement{KillGrace: env.DefaultGrace} }
 
 // Platform implements env.Environment.
 func (e *Env) Platform() env.Platform { return e.platform }

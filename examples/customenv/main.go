@@ -41,7 +41,9 @@ func (w *writesBelow) WriteFile(ctx context.Context, name string, data []byte, p
 
 // Confinement tells the model beforehand where it may write.
 func (w *writesBelow) Confinement() env.Confinement {
-	return env.Confinement{Writable: []string{w.dir}}
+	c := w.Base.Confinement()
+	c.Writable = []string{w.dir}
+	return c
 }
 
 func main() {

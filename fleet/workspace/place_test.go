@@ -292,7 +292,7 @@ func TestP5_UnwritableDirectories(t *testing.T) {
 func TestP5_Environment(t *testing.T) {
 	t.Parallel()
 	ws := open(t, newWorkspaces(t), fleet.Task{ID: "t1"}, space(t).Objects, nil)
-	if c := env.Containment(ws.Env()); c == "unknown" || ws.Env().WorkDir() != dirOf(ws) {
+	if c := env.ConfinementOf(ws.Env()).Containment; c == "unknown" || ws.Env().WorkDir() != dirOf(ws) {
 		t.Errorf("the environment is %s in %s, not %s", c, ws.Env().WorkDir(), dirOf(ws))
 	}
 }

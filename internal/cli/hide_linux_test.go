@@ -47,7 +47,7 @@ func hidesHost(t *testing.T) bool {
 			t.Error(err)
 		}
 	}()
-	return l.HidesHost()
+	return l.Confinement().HidesHost
 }
 
 // A tool's command cannot find the API key of attractor, neither as root nor as nobody.

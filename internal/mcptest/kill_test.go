@@ -149,7 +149,7 @@ func TestM5_HostsKilledAtAnyTime(t *testing.T) {
 			t.Errorf("after %s the host ended with %v: %s", after, err, stderr)
 		}
 	}
-	if strings.Contains(local(t).Containment(), "pidns") {
+	if strings.Contains(local(t).Confinement().Containment, "pidns") {
 		return
 	}
 	e, err := env.NewLocal(t.TempDir(), env.LocalOptions{EndAbandoned: true, Grace: time.Millisecond})

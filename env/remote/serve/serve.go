@@ -142,6 +142,8 @@ func open(o wire.Options) (*env.Local, error) {
 func describe(w *wire.Welcome, l environment) {
 	ended, err := l.Abandoned()
 	w.Ended, w.EndedError = wire.Texts(ended), wire.ErrorOf(err)
-	w.WorkDir, w.Platform, w.Containment = wire.Text(l.WorkDir()), l.Platform(), wire.Text(env.Containment(l))
-	w.Confinement, w.Grace, w.HidesHost = wire.ConfinementOf(env.ConfinementOf(l)), env.KillGrace(l), env.HidesHost(l)
+	w.WorkDir, w.Platform = wire.Text(l.WorkDir()), l.Platform()
+	c := env.ConfinementOf(l)
+	w.Confinement, w.Containment = wire.ConfinementOf(c), wire.Text(c.Containment)
+	w.Grace, w.HidesHost = c.KillGrace, c.HidesHost
 }
