@@ -14,6 +14,7 @@ import (
 
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/attractor-go/attractor/journal"
 )
@@ -232,7 +233,7 @@ func TestP4_DamagedLogs(t *testing.T) {
 			publishRaw(t, p, h, "")
 		},
 		"no beginning": func(t *testing.T, p journalPlace, end journalEnd) {
-			if err := p.records.removeUpTo(t.Context(), p.chain().subject, end.seq-1); err != nil {
+			if err := p.records.removeUpTo(t.Context(), p.subject(recordsSubject), end.seq-1); err != nil {
 				t.Fatal(err)
 			}
 		},
@@ -252,13 +253,13 @@ func TestP4_DamagedLogs(t *testing.T) {
 }
 
 func headers(end journalEnd, count int) nats.Header {
-	return nats.Header{headerPrev: {fmt.Sprint(end.seq)}, headerFirst: {fmt.Sprint(end.next)},
+	return nats.Header{jetstream.ExpectedLastSubjSeqHeader: {fmt.Sprint(end.seq)}, headerFirst: {fmt.Sprint(end.next)},
 		headerCount: {fmt.Sprint(count)}}
 }
 
 func publishRaw(t *testing.T, p journalPlace, h nats.Header, data string) {
 	t.Helper()
-	if _, err := p.j.js.PublishMsg(t.Context(), &nats.Msg{Subject: p.chain().subject, Header: h,
+	if _, err := p.j.js.PublishMsg(t.Context(), &nats.Msg{Subject: p.subject(recordsSubject), Header: h,
 		Data: []byte(data)}); err != nil {
 		t.Fatal(err)
 	}

@@ -5,7 +5,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"crypto/sha256"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -15,12 +15,14 @@ import (
 	"sync"
 
 	"github.com/nats-io/nats.go"
-	"github.com/nats-io/nuid"
+	"github.com/nats-io/nats.go/jetstream"
 
+	"github.com/attractor-go/attractor/fleet/internal/engine"
 	"github.com/attractor-go/attractor/journal"
 )
 
-// Headers of the messages of a log, beside those of a chain.
+// Headers of the messages of a log. Besides, each names the one before it, with
+// [jetstream.ExpectedLastSubjSeqHeader].
 const (
 	headerFirst = "Attractor-First" // the number of the first record in the message, or of the next one if it has none
 	headerCount = "Attractor-Count" // the number of records
@@ -33,6 +35,23 @@ type journalEnd struct {
 	seq  uint64 // of the message
 	next int64  // number of the next record
 	size int64  // bytes of all lines
+}
+
+// storedMessage is a message as the stream has stored it.
+type storedMessage = jetstream.RawStreamMsg
+
+// number returns a header that holds a number, or 0.
+func number(m *storedMessage, key string) int64 {
+	n, err := strconv.ParseInt(m.Header.Get(key), 10, 64)
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
+// follows reports whether a message names the one with a sequence as the one before it, 0 for none.
+func follows(m *storedMessage, seq uint64) bool {
+	return m.Header.Get(jetstream.ExpectedLastSubjSeqHeader) == strconv.FormatUint(seq, 10)
 }
 
 // endOf returns the end of a log, given its last message. The error is journal.ErrCorrupt if that
@@ -71,28 +90,18 @@ func linesOf(next int64, records []journal.Record) (journalLines, error) {
 // journalWriter implements [journal.Log].
 type journalWriter struct {
 	journalPlace
-	turn  chan struct{} // holds one element while something is appended, which may take long
-	doubt *publication  // the last Append, if its outcome is unknown; guarded by turn
+	turn chan struct{} // holds one element while something is appended, which may take long
 
 	mu     sync.Mutex // never held during a request; it guards what follows
 	end    journalEnd
 	closed bool
-	failed error // what every further Append returns
 }
 
 func newJournalWriter(p journalPlace, end journalEnd) *journalWriter {
 	return &journalWriter{journalPlace: p, turn: make(chan struct{}, 1), end: end}
 }
 
-// publication identifies a message.
-type publication struct {
-	id   string
-	next int64
-	sum  [sha256.Size]byte // of its lines
-}
-
-// Append implements [journal.Log]. If its error says that the outcome is unknown, the same Append
-// may be made again, and appends once.
+// Append implements [journal.Log]. What was sent is waited for, also after the end of ctx.
 func (w *journalWriter) Append(ctx context.Context, next int64, records ...journal.Record) error {
 	select {
 	case w.turn <- struct{}{}:
@@ -108,20 +117,22 @@ func (w *journalWriter) Append(ctx context.Context, next int64, records ...journ
 			next, end.next-1)
 	}
 	if len(records) == 0 {
-		return w.check(ctx, end)
+		return w.check(ctx)
 	}
 	l, err := linesOf(next, records)
 	if err != nil {
 		return err
 	}
-	p := publication{id: nuid.Next(), next: next, sum: sha256.Sum256(l.data)}
-	if d := w.doubt; d != nil && d.next == p.next && d.sum == p.sum {
-		p.id = d.id
+	if l, err = w.fitting(ctx, l); err == nil {
+		err = w.publish(ctx, l)
 	}
-	if l, err = w.fitting(ctx, l); err != nil {
+	if errors.Is(err, engine.ErrChanged) {
+		return cmp.Or(w.check(ctx), err)
+	}
+	if err != nil {
 		return w.errorf("cannot append: %w", err)
 	}
-	return w.appended(p, w.publish(ctx, p.id, l))
+	return nil
 }
 
 // fitting returns lines that fit into a message. It stores lines that do not fit as a blob.
@@ -133,31 +144,6 @@ func (p journalPlace) fitting(ctx context.Context, l journalLines) (_ journalLin
 	return l, err
 }
 
-// appended takes note of the outcome of an Append, and returns its error.
-func (w *journalWriter) appended(p publication, err error) error {
-	var taken *takenError
-	switch {
-	case err == nil:
-		w.doubt = nil
-		return nil
-	case errors.As(err, &taken) && w.doubt != nil && taken.by.Header.Get(headerID) == w.doubt.id:
-		w.doubt = nil
-		end, err := endOf(taken.by)
-		if err != nil {
-			return w.fail(w.errorf("%w", err))
-		}
-		w.move(end)
-		return fmt.Errorf("%w: session %s: an Append whose outcome was unknown has appended", journal.ErrConflict, w.id)
-	case errors.As(err, &taken):
-		return w.fail(fmt.Errorf("%w: session %s was taken over", journal.ErrConflict, w.id))
-	case errors.Is(err, errGone):
-		return w.fail(w.errorf("%w", err))
-	case errors.Is(err, errUnknown):
-		w.doubt = &p
-	}
-	return w.errorf("cannot append: %w", err)
-}
-
 // usable returns the end of the log, or an error if nothing can be appended any more.
 func (w *journalWriter) usable() (journalEnd, error) {
 	w.mu.Lock()
@@ -165,53 +151,38 @@ func (w *journalWriter) usable() (journalEnd, error) {
 	if w.closed {
 		return w.end, w.errorf("%w", fs.ErrClosed)
 	}
-	return w.end, w.failed
+	return w.end, nil
 }
 
-// fail makes every further Append return err, which it returns, too.
-func (w *journalWriter) fail(err error) error {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.failed = err
+// check returns an error if the log was removed, or another writer has taken it over.
+func (w *journalWriter) check(ctx context.Context) error {
+	m, err := w.last(ctx)
+	if err == nil && m.Sequence != w.now().end.seq {
+		err = fmt.Errorf("%w: session %s was taken over", journal.ErrConflict, w.id)
+	}
 	return err
 }
 
-// check returns an error if another writer has taken the log over.
-func (w *journalWriter) check(ctx context.Context, end journalEnd) error {
-	m, err := w.chain().last(ctx)
-	switch {
-	case err != nil:
-		return w.errorf("%w", err)
-	case m == nil:
-		return w.appended(publication{}, errGone)
-	case m.Sequence != end.seq:
-		return w.appended(publication{}, &takenError{by: m})
-	}
-	return nil
-}
-
-// publish adds a message to the log and moves its end. The caller holds turn, or nobody else has
-// the writer yet.
-func (w *journalWriter) publish(ctx context.Context, id string, l journalLines) error {
+// publish adds a message to the log and moves its end. The error is engine.ErrChanged if the log
+// has another end. The caller holds turn, or nobody else has the writer yet.
+func (w *journalWriter) publish(ctx context.Context, l journalLines) error {
 	end := w.now().end
 	after := journalEnd{next: l.first + l.count, size: end.size + l.size}
-	header := nats.Header{headerFirst: {strconv.FormatInt(l.first, 10)}, headerCount: {strconv.FormatInt(l.count, 10)},
-		headerSize: {strconv.FormatInt(after.size, 10)}}
+	m := &nats.Msg{Subject: w.subject(recordsSubject), Data: l.data, Header: nats.Header{
+		headerFirst: {strconv.FormatInt(l.first, 10)}, headerCount: {strconv.FormatInt(l.count, 10)},
+		headerSize: {strconv.FormatInt(after.size, 10)}}}
 	if l.blob != "" {
-		header.Set(headerBody, l.blob)
+		m.Header.Set(headerBody, l.blob)
 	}
 	var err error
-	if after.seq, err = w.chain().publish(ctx, id, end.seq, header, l.data); err != nil {
+	after.seq, err = w.records.write(context.WithoutCancel(ctx), makeTime, m, rand.Text(), end.seq)
+	if err != nil {
 		return err
 	}
-	w.move(after)
-	return nil
-}
-
-func (w *journalWriter) move(to journalEnd) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.end = to
+	w.end = after
+	return nil
 }
 
 // Sync implements [journal.Log]. What the server has acknowledged is as durable as it is configured
@@ -320,15 +291,35 @@ var errStop = errors.New("no more records are wanted")
 // records yields what the messages after one sequence, up to another, have. It returns errStop if
 // yield wants no more.
 func (p *journalPass) records(ctx context.Context, after, upTo uint64, yield func(journal.Record, error) bool) error {
-	for m, err := range p.chain().read(ctx, after, upTo) {
-		if err == nil {
-			err = p.message(ctx, m, yield)
+	for at := after; at < upTo; {
+		m, err := p.following(ctx, at)
+		switch {
+		case errors.Is(err, jetstream.ErrMsgNotFound):
+			return errGone
+		case err != nil:
+			return err
+		case m.Sequence > upTo, at > 0 && follows(m, 0): // it is of a log that was made anew
+			return errGone
+		case !follows(m, at):
+			return fmt.Errorf("%w: there is no message %s after number %d", journal.ErrCorrupt, m.Subject, at)
 		}
-		if err != nil {
+		if err := p.message(ctx, m, yield); err != nil {
 			return err
 		}
+		at = m.Sequence
 	}
 	return nil
+}
+
+// errGone says that messages were removed.
+var errGone = fmt.Errorf("the log was removed: %w", fs.ErrNotExist)
+
+// following returns the first message of the log after a sequence. It is read from the leader of
+// the stream, which has what was acknowledged.
+func (p journalPlace) following(ctx context.Context, seq uint64) (*storedMessage, error) {
+	return retry(ctx, p.records.account, makeTime, func(ctx context.Context) (*storedMessage, error) {
+		return p.records.stream.GetMsg(ctx, seq+1, jetstream.WithGetMsgSubject(p.subject(recordsSubject)))
+	})
 }
 
 // message yields the records of a message.

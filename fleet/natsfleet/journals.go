@@ -14,7 +14,6 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
-	"github.com/nats-io/nuid"
 
 	"github.com/attractor-go/attractor/fleet/internal/engine"
 	"github.com/attractor-go/attractor/journal"
@@ -101,11 +100,6 @@ func (p journalPlace) subject(of string) string {
 	return shardSubject(of, p.number) + "." + engine.Token(p.id)
 }
 
-// chain returns the messages of the log.
-func (p journalPlace) chain() chain {
-	return chain{p.records, p.subject(recordsSubject)}
-}
-
 // errorf returns an error that names the log.
 func (p journalPlace) errorf(format string, args ...any) error {
 	return fmt.Errorf("journal: session %s: %w", p.id, fmt.Errorf(format, args...))
@@ -113,8 +107,10 @@ func (p journalPlace) errorf(format string, args ...any) error {
 
 // last returns the last message of the log. The error wraps fs.ErrNotExist if there is no log.
 func (p journalPlace) last(ctx context.Context) (*storedMessage, error) {
-	m, err := p.chain().last(ctx)
-	if err == nil && m == nil {
+	m, err := retry(ctx, p.records.account, makeTime, func(ctx context.Context) (*storedMessage, error) {
+		return p.records.stream.GetLastMsgForSubject(ctx, p.subject(recordsSubject))
+	})
+	if errors.Is(err, jetstream.ErrMsgNotFound) {
 		err = fs.ErrNotExist
 	}
 	if err != nil {
@@ -139,8 +135,8 @@ func (j *journals) Create(ctx context.Context, id string) (journal.Log, error) {
 // begin creates the log with its first message, and opens it.
 func (p journalPlace) begin(ctx context.Context, l journalLines) (*journalWriter, error) {
 	w := newJournalWriter(p, journalEnd{})
-	err := w.publish(ctx, nuid.Next(), l)
-	if errors.As(err, new(*takenError)) {
+	err := w.publish(ctx, l)
+	if errors.Is(err, engine.ErrChanged) {
 		err = fs.ErrExist
 	}
 	if err != nil {
@@ -162,8 +158,8 @@ func (j *journals) Open(ctx context.Context, id string) (journal.Log, error) {
 			return nil, err
 		}
 		w := newJournalWriter(p, r.end)
-		err = w.publish(ctx, nuid.Next(), journalLines{first: r.end.next})
-		if errors.As(err, new(*takenError)) {
+		err = w.publish(ctx, journalLines{first: r.end.next})
+		if errors.Is(err, engine.ErrChanged) {
 			continue // the writer before has appended meanwhile
 		}
 		if err != nil {
@@ -212,14 +208,14 @@ func (j *journals) List(ctx context.Context) ([]journal.Entry, error) {
 			found, errs := make([]*storedMessage, len(group)), make([]error, len(group))
 			each(len(group), func(i int) {
 				place := journalPlace{s, j, engine.TokenID(strings.TrimPrefix(group[i], prefix))}
-				found[i], errs[i] = place.chain().last(ctx)
+				found[i], errs[i] = place.last(ctx)
 			})
-			if err := errors.Join(errs...); err != nil {
-				return nil, fmt.Errorf("journal: cannot list sessions: %w", err)
-			}
-			for _, m := range found {
-				if m == nil { // removed meanwhile
+			for i, m := range found {
+				if errors.Is(errs[i], fs.ErrNotExist) { // removed meanwhile
 					continue
+				}
+				if errs[i] != nil {
+					return nil, errs[i]
 				}
 				if end, err := endOf(m); err != nil || end.next > 1 {
 					id := engine.TokenID(strings.TrimPrefix(m.Subject, prefix))
@@ -263,7 +259,11 @@ func (j *journals) remove(ctx context.Context, id string) error {
 			return p.errorf("%w", err)
 		}
 		p.tell()
-		if left, err := p.chain().last(ctx); err != nil || left == nil || follows(left, 0) {
+		left, err := p.last(ctx)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		if err != nil || follows(left, 0) {
 			return err
 		}
 	}

@@ -48,21 +48,27 @@ func (r *records) Get(ctx context.Context, subject string) (engine.Record, error
 }
 
 // Put implements [engine.Table]. A ttl is rounded up to seconds.
-//
-// Requests and acknowledgements can get lost: each attempt checks whether an earlier one has
-// written the record.
 func (r *records) Put(ctx context.Context, writing, subject string, data []byte, after uint64,
 	ttl time.Duration) (uint64, error) {
 	if most := r.nc.MaxPayload() - 1024; int64(len(data)) > most {
 		return 0, fmt.Errorf("%s has %d bytes; the server takes %d", subject, len(data), most)
 	}
-	return retry(ctx, r.account, callTime, func(ctx context.Context) (uint64, error) {
-		m := &nats.Msg{Subject: subject, Data: data, Header: nats.Header{}}
-		m.Header.Set(jetstream.MsgIDHeader, writing)
-		m.Header.Set(jetstream.ExpectedLastSubjSeqHeader, strconv.FormatUint(after, 10))
-		if ttl > 0 {
-			m.Header.Set("Nats-TTL", strconv.FormatInt(int64((ttl+time.Second-1)/time.Second), 10))
-		}
+	m := &nats.Msg{Subject: subject, Data: data, Header: nats.Header{}}
+	if ttl > 0 {
+		m.Header.Set("Nats-TTL", strconv.FormatInt(int64((ttl+time.Second-1)/time.Second), 10))
+	}
+	return r.write(ctx, callTime, m, writing, after)
+}
+
+// write stores a message if the last one of its subject has the sequence after, and returns its own
+// sequence. The error is engine.ErrChanged if it has not. Requests and acknowledgements can get
+// lost: the name of the writing says whether the message that is there is that of an earlier
+// attempt.
+func (r *records) write(ctx context.Context, within time.Duration, m *nats.Msg, writing string,
+	after uint64) (uint64, error) {
+	m.Header.Set(jetstream.MsgIDHeader, writing)
+	m.Header.Set(jetstream.ExpectedLastSubjSeqHeader, strconv.FormatUint(after, 10))
+	return retry(ctx, r.account, within, func(ctx context.Context) (uint64, error) {
 		ack, err := r.js.PublishMsg(ctx, m, jetstream.WithRetryAttempts(0))
 		if err == nil {
 			return ack.Sequence, nil
@@ -70,16 +76,17 @@ func (r *records) Put(ctx context.Context, writing, subject string, data []byte,
 		if !isWrongSequence(err) {
 			return 0, err
 		}
-		now, err := r.Get(ctx, subject)
-		switch {
-		case err != nil:
-			return 0, err
-		case now.Writing == writing:
-			return now.Seq, nil
-		case now.Seq == after: // replicas refuse a write while another one is under way, even if that fails
-			return 0, errAgain
+		next, err := r.stream.GetMsg(ctx, after+1, jetstream.WithGetMsgSubject(m.Subject))
+		if err == nil && next.Header.Get(jetstream.MsgIDHeader) == writing {
+			return next.Sequence, nil
 		}
-		return 0, engine.ErrChanged
+		if errors.Is(err, jetstream.ErrMsgNotFound) {
+			var now engine.Record
+			if now, err = r.Get(ctx, m.Subject); err == nil && now.Seq == after {
+				return 0, errAgain // replicas refuse a write while another one is under way, even if that fails
+			}
+		}
+		return 0, cmp.Or(err, engine.ErrChanged)
 	})
 }
 
