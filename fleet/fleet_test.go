@@ -241,7 +241,7 @@ func (p *places) Open(ctx context.Context, t fleet.Task, o fleet.Objects, last *
 	}
 	w := &place{task: t.ID, objects: o, dir: dir, env: local}
 	if last != nil {
-		err = w.restore(ctx, last.Pack)
+		err = w.restore(ctx, last.Git)
 	}
 	return w, err
 }
@@ -281,7 +281,7 @@ func (w *place) Point(ctx context.Context) (*fleet.WorkspacePoint, error) {
 	root := string(env.HashOf(data))
 	name := "tree/" + w.task + "/" + root
 	_, err = w.objects.Put(ctx, name, bytes.NewReader(data))
-	return &fleet.WorkspacePoint{Root: root, Pack: name}, err
+	return &fleet.WorkspacePoint{Root: root, Git: name}, err
 }
 
 func (w *place) restore(ctx context.Context, name string) error {
