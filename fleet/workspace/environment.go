@@ -108,6 +108,15 @@ func (p *place) Close() error {
 	return errors.Join(errs...)
 }
 
+// atEnd lets Close do something, in a context of its own, because the task's has ended.
+func (p *place) atEnd(do func(ctx context.Context) error) {
+	p.close = append(p.close, func() error {
+		ctx, cancel := context.WithTimeout(context.Background(), destroyTime)
+		defer cancel()
+		return do(ctx)
+	})
+}
+
 // openHere opens a place in a directory of this machine. It sets setup.
 func openHere(dir string, e Environment) (*place, error) {
 	p := &place{dir: dir, confine: sandbox.Options{Level: cmp.Or(e.Sandbox, sandbox.Off), Network: e.Network,
@@ -166,7 +175,7 @@ func openThere(ctx context.Context, e Environment, t fleet.Task, again bool) (_ 
 		if len(e.Create) > 0 {
 			_ = runHere(ctx, filled(e.Destroy, t)) // there is usually nothing to destroy
 		}
-		p.close = append(p.close, func() error { return runHereAtEnd(filled(e.Destroy, t)) })
+		p.atEnd(func(ctx context.Context) error { return runHere(ctx, filled(e.Destroy, t)) })
 	}
 	if len(e.Create) > 0 {
 		if err := runHere(ctx, filled(e.Create, t)); err != nil {
@@ -176,7 +185,7 @@ func openThere(ctx context.Context, e Environment, t fleet.Task, again bool) (_ 
 	pattern := cmp.Or(e.Dir, defaultDir)
 	last := path.Base(pattern)
 	own := !e.Keep && (strings.Contains(last, "{task}") || strings.Contains(last, "{name}"))
-	if p.dir, err = makeDirThere(ctx, p.command, fill(pattern, t), preparing(own, e.Keep, again)); err != nil {
+	if p.dir, err = dirThere(ctx, p.command, fill(pattern, t), preparing(own, e.Keep, again)); err != nil {
 		return nil, fmt.Errorf("workspace: the environment's directory: %w", err)
 	}
 	far, err := remote.Dial(ctx, p.command, dialOptions(p.dir))
@@ -184,7 +193,10 @@ func openThere(ctx context.Context, e Environment, t fleet.Task, again bool) (_ 
 		return nil, err
 	}
 	if own {
-		p.close = append(p.close, func() error { return removeDirThere(p.command, p.dir) })
+		p.atEnd(func(ctx context.Context) error {
+			_, err := dirThere(ctx, p.command, p.dir, removed)
+			return err
+		})
 	}
 	p.setup = far
 	p.close = append(p.close, far.Close)
@@ -195,9 +207,10 @@ func dialOptions(dir string) remote.DialOptions {
 	return remote.DialOptions{Options: remote.Options{Dir: dir, AnyNames: true}, Helper: attractor.EnvHelper}
 }
 
-// The scripts that prepare a directory $d, and end in it.
+// The scripts that remove a directory $d, or prepare it and print its path.
 const (
-	emptied = `chmod -R u+rwX -- "$d" 2>/dev/null; rm -rf -- "$d" || exit` + "\n" + mustBeEmpty
+	removed = `chmod -R u+rwX -- "$d" 2>/dev/null; rm -rf -- "$d" || exit`
+	emptied = removed + "\n" + mustBeEmpty
 	// cleared removes the files of a kept directory, which are restored from a record.
 	cleared     = `mkdir -p -- "$d" && cd -- "$d" && find . -mindepth 1 -delete && pwd -P`
 	kept        = `mkdir -p -- "$d" && cd -- "$d" && pwd -P`
@@ -218,28 +231,15 @@ func preparing(own, keep, again bool) string {
 	return mustBeEmpty
 }
 
-// makeDirThere makes a directory by a script and returns its path.
-func makeDirThere(ctx context.Context, command []string, dir, prepare string) (_ string, err error) {
+// dirThere runs a script for a directory and returns what it prints.
+func dirThere(ctx context.Context, command []string, dir, text string) (_ string, err error) {
 	far, err := remote.Dial(ctx, command, dialOptions(""))
 	if err != nil {
 		return "", err
 	}
 	defer func() { err = errors.Join(err, far.Close()) }()
-	out, err := scriptOutput(ctx, far, "d="+shquote.Words(dir)+"\n"+prepare)
+	out, err := scriptOutput(ctx, far, "d="+shquote.Words(dir)+"\n"+text)
 	return strings.TrimSuffix(out, "\n"), err
-}
-
-// removeDirThere removes a directory.
-func removeDirThere(command []string, dir string) (err error) {
-	ctx, cancel := context.WithTimeout(context.Background(), destroyTime)
-	defer cancel()
-	far, err := remote.Dial(ctx, command, dialOptions(""))
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, far.Close()) }()
-	return runScript(ctx, far,
-		script{text: "d=" + shquote.Words(dir) + `; chmod -R u+rwX -- "$d" 2>/dev/null; rm -rf -- "$d"`})
 }
 
 // The bounds of commands of the operator.
@@ -264,11 +264,4 @@ func runHere(ctx context.Context, words []string) error {
 		return fmt.Errorf("%s: %w: %s", words[0], err, lastLines(output.String(), 3))
 	}
 	return nil
-}
-
-// runHereAtEnd calls runHere with a context of its own, because the task's has ended.
-func runHereAtEnd(words []string) error {
-	ctx, cancel := context.WithTimeout(context.Background(), destroyTime)
-	defer cancel()
-	return runHere(ctx, words)
 }

@@ -2,6 +2,7 @@ package workspace
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -40,7 +41,8 @@ const killTime = 10 * time.Second
 // runScript runs a script in an environment until it ends, or ctx does.
 func runScript(ctx context.Context, e env.Environment, s script) error {
 	stderr := &tail{max: 8 << 10}
-	fail := make(chan error, 1) // the first error of out
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
 	p, err := e.Start(ctx, env.Command{Script: s.text, Stdin: s.in != nil, Env: quiet,
 		Output: func(stream int, data []byte) {
 			to := s.out
@@ -51,43 +53,22 @@ func runScript(ctx context.Context, e env.Environment, s script) error {
 				return
 			}
 			if _, err := to.Write(data); err != nil {
-				select {
-				case fail <- err:
-				default: // it has failed before
-				}
+				cancel(err)
 			}
 		}})
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
 	fed := make(chan error, 1)
 	go func() { fed <- feed(p, s.in) }()
-	go func() {
-		select {
-		case err := <-fail:
-			cancel(err)
-		case <-ctx.Done():
-		}
-	}()
 	exit, err := p.Wait(ctx)
-	if err != nil {
+	if err = cmp.Or(context.Cause(ctx), err); err != nil {
 		unhurried, done := context.WithTimeout(context.WithoutCancel(ctx), killTime)
 		defer done()
-		errKill := p.Kill(unhurried)
-		if cause := context.Cause(ctx); cause != nil {
-			err = cause
-		}
-		return errors.Join(err, errKill)
+		return errors.Join(err, p.Kill(unhurried))
 	}
 	if exit.Code != 0 || exit.Signal != "" {
 		return &scriptError{code: exit.Code, stderr: stderr.String()}
-	}
-	select {
-	case err := <-fail:
-		return err
-	default:
 	}
 	return <-fed
 }
