@@ -22,20 +22,28 @@ import (
 // default of --wait.
 const actTime = time.Minute
 
+// client completes a command of a tenant that calls do.
+func (p *program) client(cmd *cobra.Command, do func(ctx context.Context, c *connection,
+	args []string) error) *cobra.Command {
+	var f clientFlags
+	cmd.Long += "\n\n" + connectHelp
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		return f.connected(cmd.Context(), func(c *connection) error { return taskError(do(cmd.Context(), c, args)) })
+	}
+	f.register(cmd.Flags())
+	return cmd
+}
+
 // act completes a command of a tenant that calls do for a task. Its first argument is the task's
 // id.
 func (p *program) act(cmd *cobra.Command, do func(ctx context.Context, c *connection,
 	args []string) error) *cobra.Command {
-	var f clientFlags
 	var wait time.Duration
-	cmd.Long += "\n\n" + connectHelp
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		ctx, cancel := context.WithTimeoutCause(cmd.Context(), wait,
-			fmt.Errorf("no worker has answered within %v (--wait)", wait))
+	p.client(cmd, func(ctx context.Context, c *connection, args []string) error {
+		ctx, cancel := context.WithTimeoutCause(ctx, wait, fmt.Errorf("no worker has answered within %v (--wait)", wait))
 		defer cancel()
-		return f.connected(ctx, func(c *connection) error { return taskError(do(ctx, c, args)) })
-	}
-	f.register(cmd.Flags())
+		return do(ctx, c, args)
+	})
 	cmd.Flags().DurationVar(&wait, "wait", actTime, "wait this `duration` for a worker that has the task")
 	return cmd
 }
@@ -78,7 +86,7 @@ func (p *program) steer() *cobra.Command {
 		Long: `Steer gives a task a message, which the model reads before its next step. If nobody works on the task at the moment, it waits for a worker. With
 --key, a message that was given already is not given again, so that a command whose outcome is unknown can be repeated.`,
 		Example: `  attractor-fleet steer fix-1 "the test is in pkg/auth, not in pkg/login"`,
-		Args:    takes("the id of the task", "the text"),
+		Args:    takes(2, "the id of the task", "the text"),
 	}, func(ctx context.Context, c *connection, args []string) error {
 		if strings.TrimSpace(args[1]) == "" {
 			return cli.Fail(cli.ExitUsage, "the text is empty")
@@ -94,7 +102,7 @@ func (p *program) interrupt() *cobra.Command {
 		Use:   "interrupt [flags] <id>",
 		Short: "End what a task is doing",
 		Long:  `Interrupt ends what a task is doing. The task ends as interrupted and keeps what it has done.`,
-		Args:  takes("the id of the task"),
+		Args:  takes(1, "the id of the task"),
 	}, func(ctx context.Context, c *connection, args []string) error { return c.Interrupt(ctx, args[0]) })
 }
 
@@ -125,7 +133,7 @@ func (p *program) decide(name, short, long string, allow bool) *cobra.Command {
 		Long: long + " Without the id of the ask, it is the only one that the task waits with. attractor-fleet " +
 			"asks lists them.",
 		Example: "  attractor-fleet " + name + " fix-1",
-		Args:    oneOrTwo,
+		Args:    takes(1, "the id of the task", "the id of the ask"),
 	}, func(ctx context.Context, c *connection, args []string) error {
 		ask, err := c.find(ctx, fleet.AskApproval, args)
 		if err != nil {
@@ -149,17 +157,6 @@ func (p *program) deny() *cobra.Command {
 		"Deny refuses a call that needs a person's approval. The task goes on without it.", false)
 }
 
-// oneOrTwo checks arguments: the id of a task, and at most one more.
-func oneOrTwo(_ *cobra.Command, args []string) error {
-	if len(args) == 0 {
-		return errors.New("the id of the task is missing")
-	}
-	if len(args) > 2 {
-		return fmt.Errorf("unexpected argument %q", args[2])
-	}
-	return nil
-}
-
 func (p *program) answer() *cobra.Command {
 	var value, ask string
 	var decline bool
@@ -170,7 +167,7 @@ func (p *program) answer() *cobra.Command {
 task waits with. attractor-fleet asks lists them.`,
 		Example: `  attractor-fleet answer fix-1 "use the second one"
   attractor-fleet answer fix-1 --value '{"version":"2.1"}'`,
-		Args: oneOrTwo,
+		Args: takes(1, "the id of the task", "the text"),
 	}, func(ctx context.Context, c *connection, args []string) error {
 		a := fleet.Answer{Decline: decline, By: user()}
 		if value != "" {
@@ -241,20 +238,11 @@ func (p *program) asks() *cobra.Command {
 		Example: `  attractor-fleet asks --json | jq -r '.task + " " + .id'`,
 		Args:    cobra.MaximumNArgs(1),
 	}, func(ctx context.Context, c *connection, args []string) error {
-		id := ""
-		if len(args) > 0 {
-			id = args[0]
-		}
-		for ask, err := range c.Asked(ctx, id) {
+		for ask, err := range c.Asked(ctx, strings.Join(args, "")) {
 			if err != nil {
 				return err
 			}
-			if asJSON {
-				err = p.printJSON(ask)
-			} else {
-				_, err = fmt.Fprintf(p.out, "%s  %s  %s\n%s\n", ask.Task, ask.ID, ask.Kind,
-					indent(sanitize.Text(ask.Text)))
-			}
+			err := p.print(asJSON, ask, "%s  %s  %s\n%s\n", ask.Task, ask.ID, ask.Kind, indent(sanitize.Text(ask.Text)))
 			if err != nil {
 				return err
 			}

@@ -87,7 +87,7 @@ func (p *program) batch() *cobra.Command {
   attractor-fleet batch tasks.jsonl --yes --json | jq -r 'select(.state=="done") | .id'
   attractor-fleet batch instances.jsonl --format swe-bench --yes --sandbox workspace --report model
   generate-tasks | attractor-fleet batch - --read-only --out review`,
-		Args: takes("the file of tasks"),
+		Args: takes(1, "the file of tasks"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			b.file = args[0]
 			return b.run(cmd)

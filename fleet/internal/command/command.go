@@ -89,13 +89,23 @@ func (p *program) printJSON(value any) error {
 	return enc.Encode(value)
 }
 
-// takes returns a check that there is one argument for each name.
-func takes(names ...string) cobra.PositionalArgs {
+// print writes a value as a line of JSON, or a text about it.
+func (p *program) print(asJSON bool, value any, format string, args ...any) error {
+	if asJSON {
+		return p.printJSON(value)
+	}
+	_, err := fmt.Fprintf(p.out, format, args...)
+	return err
+}
+
+// takes returns a check that there is one argument for each name, but that only the first required
+// ones have to be there.
+func takes(required int, names ...string) cobra.PositionalArgs {
 	return func(_ *cobra.Command, args []string) error {
 		switch {
 		case len(args) > len(names):
 			return fmt.Errorf("unexpected argument %q", args[len(names)])
-		case len(args) < len(names):
+		case len(args) < required:
 			return errors.New(names[len(args)] + " is missing")
 		}
 		return nil

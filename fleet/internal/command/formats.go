@@ -9,11 +9,11 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
 
+	"github.com/BurntSushi/toml"
 	"go.yaml.in/yaml/v3"
 
 	"github.com/attractor-go/attractor/fleet"
@@ -133,79 +133,66 @@ var (
 // evalDir is the directory in the workspace for the tests of Terminal-Bench.
 const evalDir = ".eval"
 
+// aboutTask is what task.yaml says about a task of Terminal-Bench, and task.toml.
+type aboutTask struct {
+	Instruction string  `yaml:"instruction" toml:"-"`
+	Difficulty  string  `yaml:"difficulty" toml:"difficulty"`
+	Category    string  `yaml:"category" toml:"category"`
+	AgentTime   float64 `yaml:"max_agent_timeout_sec" toml:"-"`
+	TestTime    float64 `yaml:"max_test_timeout_sec" toml:"-"`
+}
+
 // terminalTask returns the task of a directory, and whether its test takes the whole machine for
 // its own.
 func terminalTask(dir string) (t fleet.Task, whole bool, err error) {
 	t.Eval = new(fleet.Eval)
-	var about struct {
-		Instruction string  `yaml:"instruction"`
-		Difficulty  string  `yaml:"difficulty"`
-		Category    string  `yaml:"category"`
-		AgentTime   float64 `yaml:"max_agent_timeout_sec"`
-		TestTime    float64 `yaml:"max_test_timeout_sec"`
-	}
+	var about aboutTask
 	data, err := os.ReadFile(filepath.Join(dir, "task.yaml"))
-	switch {
-	case err == nil:
-		if err := yaml.Unmarshal(data, &about); err != nil {
+	if err == nil {
+		if err = yaml.Unmarshal(data, &about); err != nil {
 			return t, false, fmt.Errorf("task.yaml: %w", err)
 		}
-		t.Prompt = about.Instruction
 		t.Eval.Check = "TEST_DIR=$PWD/" + evalDir + "/tests bash " + evalDir + "/run-tests.sh"
-	case errors.Is(err, fs.ErrNotExist):
-		data, err = os.ReadFile(filepath.Join(dir, "instruction.md"))
-		if errors.Is(err, fs.ErrNotExist) {
-			return t, false, errNoTask
-		}
-		t.Prompt, whole = string(data), true
+	} else if errors.Is(err, fs.ErrNotExist) {
+		whole = true
 		t.Eval.Check = "mkdir -p /logs/verifier && rm -f /logs/verifier/reward.txt && cp -r " + evalDir +
 			"/tests / || exit; bash /tests/test.sh; " + // its exit code means nothing
 			`case $(tr -d '[:space:]' </logs/verifier/reward.txt) in (1|1.0) ;; (*) exit 1 ;; esac`
-		if err == nil {
-			var settings []byte
-			settings, err = os.ReadFile(filepath.Join(dir, "task.toml"))
-			err = unlessMissing(err)
-			values := tomlValues(string(settings))
-			about.Difficulty, about.Category = values["metadata.difficulty"], values["metadata.category"]
-			for key, into := range map[string]*float64{"agent.timeout_sec": &about.AgentTime,
-				"verifier.timeout_sec": &about.TestTime} {
-				if text := values[key]; text != "" && err == nil {
-					if *into, err = strconv.ParseFloat(text, 64); err != nil {
-						err = fmt.Errorf("task.toml: %s: %q is no number of seconds", key, text)
-					}
-				}
-			}
-		}
+		about, err = aboutWhole(dir)
 	}
 	if err != nil {
 		return t, whole, err
 	}
+	t.Prompt = about.Instruction
 	t.Labels = labelsOf("difficulty", about.Difficulty, "category", about.Category)
 	t.Budget.Time, t.Eval.Time = seconds(about.AgentTime), seconds(about.TestTime)
 	t.Eval.Files, err = filesBelow(dir, "tests", "run-tests.sh")
 	return t, whole, err
 }
 
-// tomlValues returns the strings and numbers in a TOML text that are on one line, by table.key.
-func tomlValues(text string) map[string]string {
-	values, table := map[string]string{}, ""
-	for line := range strings.Lines(text) {
-		line = strings.TrimSpace(line)
-		if name, is := strings.CutPrefix(line, "["); is {
-			name, _, _ = strings.Cut(name, "]")
-			table = strings.TrimSpace(name) + "."
-			continue
-		}
-		key, value, _ := strings.Cut(line, "=")
-		value = strings.TrimSpace(value)
-		if quote := value[:min(1, len(value))]; quote == `"` || quote == "'" {
-			value, _, _ = strings.Cut(value[1:], quote)
-		} else {
-			value, _, _ = strings.Cut(value, "#")
-		}
-		values[table+strings.TrimSpace(key)] = strings.TrimSpace(value)
+// aboutWhole reads instruction.md and task.toml.
+func aboutWhole(dir string) (about aboutTask, err error) {
+	data, err := os.ReadFile(filepath.Join(dir, "instruction.md"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return about, errNoTask
 	}
-	return values
+	if err != nil {
+		return about, err
+	}
+	type limit struct {
+		Seconds float64 `toml:"timeout_sec"`
+	}
+	var settings struct {
+		Metadata aboutTask `toml:"metadata"`
+		Agent    limit     `toml:"agent"`
+		Verifier limit     `toml:"verifier"`
+	}
+	if _, err := toml.DecodeFile(filepath.Join(dir, "task.toml"), &settings); unlessMissing(err) != nil {
+		return about, fmt.Errorf("task.toml: %w", err)
+	}
+	about = settings.Metadata
+	about.Instruction, about.AgentTime, about.TestTime = string(data), settings.Agent.Seconds, settings.Verifier.Seconds
+	return about, nil
 }
 
 // seconds converts a number of seconds.

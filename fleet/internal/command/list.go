@@ -16,26 +16,22 @@ import (
 )
 
 func (p *program) list() *cobra.Command {
-	var f clientFlags
 	var states, labels []string
 	var asJSON bool
-	cmd := &cobra.Command{
+	var want filter
+	cmd := p.client(&cobra.Command{
 		Use:   "list [flags] [id]...",
 		Short: "List tasks and how they are",
-		Long:  "List lists the tasks of the tenant, or those with the given ids, the oldest first.\n\n" + connectHelp,
+		Long:  "List lists the tasks of the tenant, or those with the given ids, the oldest first.",
 		Example: `  attractor-fleet list --state running,paused
   attractor-fleet list --label team=red --json | jq -r .id`,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			want, err := newFilter(args, states, labels)
-			if err != nil {
+		PreRunE: func(cmd *cobra.Command, args []string) (err error) {
+			if want, err = newFilter(args, states, labels); err != nil {
 				return cli.Usage(cmd, err)
 			}
-			return f.connected(cmd.Context(), func(c *connection) error {
-				return p.listTasks(cmd.Context(), c, want, asJSON)
-			})
+			return nil
 		},
-	}
-	f.register(cmd.Flags())
+	}, func(ctx context.Context, c *connection, _ []string) error { return p.listTasks(ctx, c, want, asJSON) })
 	cmd.Flags().StringSliceVar(&states, "state", nil, "only tasks in these `states`, such as running,failed")
 	cmd.Flags().StringArrayVar(&labels, "label", nil, "only tasks with this label, `name=value`; can be repeated")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print each status as a line of JSON")
@@ -117,12 +113,7 @@ func (p *program) listTasks(ctx context.Context, c *connection, want filter, asJ
 		name = max(name, len(s.ID))
 	}
 	for _, s := range found {
-		var err error
-		if asJSON {
-			err = p.printJSON(s)
-		} else {
-			_, err = fmt.Fprintf(p.out, "%-*s  %-8s  %s\n", name, s.ID, s.State, about(s, time.Now()))
-		}
+		err := p.print(asJSON, s, "%-*s  %-8s  %s\n", name, s.ID, s.State, about(s, time.Now()))
 		if err != nil {
 			return err
 		}

@@ -235,33 +235,29 @@ func (r *results) list(lines []resultLine) error {
 }
 
 func (p *program) artifacts() *cobra.Command {
-	var f clientFlags
 	var out string
 	var asJSON bool
-	cmd := &cobra.Command{
+	cmd := p.client(&cobra.Command{
 		Use:   "artifacts [flags] <id> [name]",
 		Short: "List and download what a task has left",
 		Long: `Artifacts lists what a task has left: patch is what it has changed in a repository, and the others are files of its workspace. With a name it
-writes that one to standard output, and with --out all into a directory, as batch does.
-
-` + connectHelp,
+writes that one to standard output, and with --out all into a directory, as batch does.`,
 		Example: `  attractor-fleet artifacts fix-1
   attractor-fleet artifacts fix-1 patch | git apply
   attractor-fleet artifacts fix-1 --out results`,
-		Args: oneOrTwo,
-		RunE: func(cmd *cobra.Command, args []string) error {
+		Args: takes(1, "the id of the task", "the name"),
+		PreRunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 1 && out != "" {
 				return cli.Usage(cmd, errors.New("pass a name or --out"))
 			}
-			return f.connected(cmd.Context(), func(c *connection) error {
-				if len(args) > 1 {
-					return taskError(p.download(cmd.Context(), c, args[0], args[1]))
-				}
-				return taskError(p.listArtifacts(cmd.Context(), c, args[0], out, asJSON))
-			})
+			return nil
 		},
-	}
-	f.register(cmd.Flags())
+	}, func(ctx context.Context, c *connection, args []string) error {
+		if len(args) > 1 {
+			return p.download(ctx, c, args[0], args[1])
+		}
+		return p.listArtifacts(ctx, c, args[0], out, asJSON)
+	})
 	cmd.Flags().StringVar(&out, "out", "", "write all of them, and the session, into this `directory`")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print each as a line of JSON, with name, size and hash")
 	return cmd
@@ -297,12 +293,7 @@ func (p *program) listArtifacts(ctx context.Context, c *connection, id, out stri
 		}
 	}
 	for _, a := range s.Artifacts {
-		if asJSON {
-			err = p.printJSON(a)
-		} else {
-			_, err = fmt.Fprintf(p.out, "%12d  %s\n", a.Size, render.OneLine(a.Name))
-		}
-		if err != nil {
+		if err := p.print(asJSON, a, "%12d  %s\n", a.Size, render.OneLine(a.Name)); err != nil {
 			return err
 		}
 	}

@@ -37,7 +37,7 @@ and --replicas 3, the fleet goes on when one of them dies.`,
 		Example: `  attractor-fleet init fleet.json
   attractor-fleet serve --config fleet.json
   attractor-fleet serve --config fleet.json --name b --replicas 3      on each of three machines, with its name`,
-		Args: takes(),
+		Args: takes(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			config, err := f.read()
 			if err != nil {
@@ -92,15 +92,8 @@ func (p *program) serveFleet(ctx context.Context, c natsfleet.Config, verbose, a
 		}
 		return cli.Fail(cli.ExitFailed, "%w", err)
 	}
-	if asJSON {
-		err = p.printJSON(struct {
-			URL string `json:"url"`
-		}{server.URL()})
-	} else {
-		_, err = fmt.Fprintf(p.out,
-			"The fleet's server is ready at %s. Ctrl-C ends it; workers and clients wait for it to come back.\n",
-			server.URL())
-	}
+	err = p.print(asJSON, map[string]string{"url": server.URL()},
+		"The fleet's server is ready at %s. Ctrl-C ends it; workers and clients wait for it to come back.\n", server.URL())
 	if err == nil {
 		<-ctx.Done()
 	}
@@ -125,7 +118,7 @@ func (p *program) initialize() *cobra.Command {
 its owner can read it.`,
 		Example: `  attractor-fleet init fleet.json
   attractor-fleet serve --config fleet.json`,
-		Args: takes("the file to write"),
+		Args: takes(1, "the file to write"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if err := writeConfig(args[0], listen, store); err != nil {
 				return cli.Fail(cli.ExitFailed, "%w", err)

@@ -178,41 +178,30 @@ func (p *taskParser) fault(field, format string, args ...any) {
 // object reads the members of an object into a struct, each by itself, so that all mistakes are
 // found. Members with structs of their own are read into what within returns.
 func (p *taskParser) object(path string, data []byte, into any, within map[string]func() any) {
-	dec := json.NewDecoder(bytes.NewReader(data))
-	if open, err := dec.Token(); err != nil || open != json.Delim('{') {
-		p.fault(strings.TrimSuffix(path, "."), "is not a JSON object, such as {...}")
+	if err := json.Unmarshal(data, &map[string]json.RawMessage{}); err != nil {
+		text := "is not a JSON object, such as {...}"
+		if syntax := (*json.SyntaxError)(nil); errors.As(err, &syntax) {
+			text += ": " + err.Error()
+		}
+		p.fault(strings.TrimSuffix(path, "."), "%s", text)
 		return
 	}
-	seen := map[string]bool{}
-	for dec.More() {
-		name, err := dec.Token()
-		if err != nil {
-			p.fault(path, "is not valid JSON: %v", err)
-			return
-		}
-		field, key := path+fmt.Sprint(name), fmt.Sprint(name)
+	dec := json.NewDecoder(bytes.NewReader(data))
+	name, err := dec.Token() // the brace
+	for seen := map[string]bool{}; err == nil && dec.More(); {
 		var value json.RawMessage
-		if err := dec.Decode(&value); err != nil {
-			p.fault(field, "is not valid JSON: %v", err)
-			return
+		if name, err = dec.Token(); err == nil {
+			err = dec.Decode(&value)
 		}
+		key := fmt.Sprint(name)
 		if seen[key] {
-			p.fault(field, "is there twice")
+			p.fault(path+key, "is there twice")
 		}
 		seen[key] = true
 		if open := within[key]; open != nil && string(value) != "null" {
-			p.object(field+".", value, open(), nil)
-			continue
-		}
-		p.member(field, key, value, into)
-	}
-	if _, err := dec.Token(); err != nil {
-		p.fault(strings.TrimSuffix(path, "."), "is not valid JSON: %v", err)
-		return
-	}
-	if path == "" {
-		if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-			p.fault(path, "has more than one JSON value; write one task a line")
+			p.object(path+key+".", value, open(), nil)
+		} else {
+			p.member(path+key, key, value, into)
 		}
 	}
 }

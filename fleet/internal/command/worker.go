@@ -47,7 +47,7 @@ Ctrl-C, and attractor-fleet drain, give its tasks to other workers between two s
 ` + operatorHelp,
 		Example: `  attractor-fleet worker --url tls://queue:4222 --yes --sandbox workspace --slots 8
   attractor-fleet worker --ask-clients --environments environments.json`,
-		Args: takes(),
+		Args: takes(0),
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd, p) },
 	}
 	flags := cmd.Flags()
@@ -225,34 +225,38 @@ func (p *program) workers() *cobra.Command {
 		Use:   "workers [flags]",
 		Short: "List the workers that live",
 		Long:  "Workers lists the workers of the fleet.\n\n" + operatorHelp,
-		Args:  takes(),
+		Args:  takes(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			engine, err := f.openFleet(cmd.Context(), "attractor-fleet")
 			if err != nil {
 				return err
 			}
-			list, err := engine.Leases().List(cmd.Context())
-			for _, w := range list {
-				if err != nil {
-					break
-				}
-				if asJSON {
-					err = p.printJSON(w)
-					continue
-				}
-				state := ""
-				if w.Draining {
-					state = "  drains"
-				}
-				_, err = fmt.Fprintf(p.out, "%s  on %s  %d of %d tasks  for %s%s\n", w.Name, cmp.Or(w.Host, "?"),
-					w.Running, w.Slots, spell(time.Since(w.Since)), state)
-			}
-			return errors.Join(err, engine.Close())
+			return errors.Join(p.listWorkers(cmd.Context(), engine, asJSON), engine.Close())
 		},
 	}
 	f.register(cmd.Flags(), "the operator's")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print each worker as a line of JSON")
 	return cmd
+}
+
+// listWorkers prints the workers.
+func (p *program) listWorkers(ctx context.Context, engine fleet.Engine, asJSON bool) error {
+	list, err := engine.Leases().List(ctx)
+	if err != nil {
+		return err
+	}
+	for _, w := range list {
+		state := ""
+		if w.Draining {
+			state = "  drains"
+		}
+		err := p.print(asJSON, w, "%s  on %s  %d of %d tasks  for %s%s\n", w.Name, cmp.Or(w.Host, "?"), w.Running,
+			w.Slots, spell(time.Since(w.Since)), state)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (p *program) drain() *cobra.Command {
