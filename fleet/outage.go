@@ -12,16 +12,55 @@ import (
 	"github.com/attractor-go/attractor/llm"
 )
 
-// outages holds what a worker knows about providers that do not answer.
-type outages struct {
+// providers holds what a worker knows about providers.
+type providers struct {
 	mu sync.Mutex
-	by map[string]*outage // by provider
+	by map[string]*provider // by name
 }
 
-// An outage is a provider that did not answer when it was last asked.
-type outage struct {
+// provider says whether a provider answers.
+type provider struct {
+	down     bool          // it did not answer when it was last asked, here or elsewhere
 	failures int           // in a row
-	probing  chan struct{} // closed when the one call that tries the provider is over; nil if there is none
+	answered time.Time     // the last time
+	probe    chan struct{} // holds an element while a call tries a provider that is down
+}
+
+// note changes what is known about a provider, and returns it.
+func (p *providers) note(name string, change func(*provider)) provider {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.by == nil {
+		p.by = map[string]*provider{}
+	}
+	if p.by[name] == nil {
+		p.by[name] = &provider{probe: make(chan struct{}, 1)}
+	}
+	change(p.by[name])
+	return *p.by[name]
+}
+
+// get returns what is known about a provider.
+func (p *providers) get(name string) provider { return p.note(name, func(*provider) {}) }
+
+// enter waits until a provider may be called: after an outage one call tries it first. The caller
+// calls leave when its call is over.
+func (p *providers) enter(ctx context.Context, name string) (leave func(), err error) {
+	known := p.get(name)
+	if !known.down {
+		return func() {}, nil
+	}
+	select {
+	case known.probe <- struct{}{}:
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+	leave = func() { <-known.probe }
+	if !p.get(name).down {
+		leave()
+		leave = func() {}
+	}
+	return leave, nil
 }
 
 // An outageError ends a job until a provider answers again.
@@ -33,71 +72,6 @@ type outageError struct {
 // Error says what the task waits for.
 func (e *outageError) Error() string {
 	return fmt.Sprintf("the provider %s does not answer (%s)", e.provider, e.reason)
-}
-
-// enter waits until a provider may be called: after an outage one call tries it first. The caller
-// calls leave when its call is over.
-func (o *outages) enter(ctx context.Context, provider string) (leave func(), err error) {
-	for {
-		o.mu.Lock()
-		out := o.by[provider]
-		if out == nil {
-			o.mu.Unlock()
-			return func() {}, nil
-		}
-		wait := out.probing
-		if wait == nil {
-			over := make(chan struct{})
-			out.probing = over
-			o.mu.Unlock()
-			return sync.OnceFunc(func() {
-				o.mu.Lock()
-				defer o.mu.Unlock()
-				out.probing = nil
-				close(over)
-			}), nil
-		}
-		o.mu.Unlock()
-		select {
-		case <-wait:
-		case <-ctx.Done():
-			return nil, context.Cause(ctx)
-		}
-	}
-}
-
-// answers notes that a provider answers.
-func (o *outages) answers(provider string) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	delete(o.by, provider)
-}
-
-// known returns what is known about a provider that does not answer. It is called with the lock.
-func (o *outages) known(provider string) *outage {
-	if o.by == nil {
-		o.by = map[string]*outage{}
-	}
-	if o.by[provider] == nil {
-		o.by[provider] = new(outage)
-	}
-	return o.by[provider]
-}
-
-// note notes an outage that another worker has found.
-func (o *outages) note(provider string) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.known(provider)
-}
-
-// fails notes that a provider has not answered once more, and returns how often that was in a row.
-func (o *outages) fails(provider string) int {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	out := o.known(provider)
-	out.failures++
-	return out.failures
 }
 
 // limit is the middleware around model calls: it waits for a slot and for the rate, and does not
@@ -150,7 +124,7 @@ func (j *Job) admit(ctx context.Context, req *llm.Request) (leave func(), slot S
 	if err := j.unpaused(ctx, req.Provider); err != nil {
 		return nil, nil, aborted(err)
 	}
-	if leave, err = j.worker.outage.enter(ctx, req.Provider); err != nil {
+	if leave, err = j.worker.providers.enter(ctx, req.Provider); err != nil {
 		return nil, nil, aborted(err)
 	}
 	for slot == nil {
@@ -174,8 +148,8 @@ func (j *Job) admit(ctx context.Context, req *llm.Request) (leave func(), slot S
 
 // unpaused returns nil if nobody has paused the provider. Otherwise it ends the job until the pause
 // is over, and waits for that end.
-func (j *Job) unpaused(ctx context.Context, provider string) error {
-	until, reason, err := j.worker.Engine.Slots().Paused(ctx, provider)
+func (j *Job) unpaused(ctx context.Context, name string) error {
+	until, reason, err := j.worker.Engine.Slots().Paused(ctx, name)
 	switch {
 	case err != nil: // the provider is asked all the same
 		j.log.Debug("pauses unknown", "error", err)
@@ -183,8 +157,8 @@ func (j *Job) unpaused(ctx context.Context, provider string) error {
 	case !time.Now().Before(until):
 		return nil
 	}
-	j.worker.outage.note(provider)
-	j.endHold(&outageError{provider, reason, spread(until)})
+	j.worker.providers.note(name, func(p *provider) { p.down = true })
+	j.endHold(&outageError{name, reason, spread(until)})
 	<-ctx.Done()
 	return context.Cause(ctx)
 }
@@ -237,9 +211,8 @@ func (j *Job) modelFailed() {
 }
 
 // modelAnswered notes that the task goes on.
-func (j *Job) modelAnswered(provider string) {
-	j.worker.outage.answers(provider)
-	j.worker.good.Store(provider, time.Now())
+func (j *Job) modelAnswered(name string) {
+	j.worker.providers.note(name, func(p *provider) { p.down, p.failures, p.answered = false, 0, time.Now() })
 	j.mu.Lock()
 	j.failing = time.Time{}
 	j.mu.Unlock()
@@ -257,10 +230,14 @@ func (j *Job) outageOr(fault *llm.Error) outcome {
 	j.mu.Lock()
 	failing := j.failing
 	j.mu.Unlock()
-	if good, ok := j.worker.good.Load(fault.Provider); ok && good.(time.Time).After(failing) {
+	if j.worker.providers.get(fault.Provider).answered.After(failing) {
 		return j.again(fault)
 	}
-	delay := max(backoff(j.worker.TTL, j.worker.outage.fails(fault.Provider)), fault.RetryAfter)
+	known := j.worker.providers.note(fault.Provider, func(p *provider) {
+		p.down = true
+		p.failures++
+	})
+	delay := max(backoff(j.worker.TTL, known.failures), fault.RetryAfter)
 	until := time.Now().Add(delay)
 	out := &outageError{fault.Provider, fault.Error(), spread(until)}
 	j.persist("outage not told", func(ctx context.Context) error {

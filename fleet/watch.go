@@ -35,7 +35,8 @@ func (c *Client) Watch(ctx context.Context, id string, from int64) iter.Seq2[Upd
 	return func(yield func(Update, error) bool) {
 		ctx, cancel := context.WithCancel(ctx)
 		w := &watch{client: c, id: id, from: from, updates: make(chan watched), read: make(chan int64, 1),
-			started: make(chan struct{}), ended: make(chan struct{})}
+			started: make(chan struct{})}
+		w.following, w.stop = context.WithCancel(ctx)
 		w.readers.Go(func() { w.statuses(ctx) })
 		w.readers.Go(func() { w.facts(ctx) })
 		w.readers.Go(func() { w.live(ctx) })
@@ -53,8 +54,10 @@ type watch struct {
 	updates chan watched // has no buffer: what was sent first is yielded first
 	readers sync.WaitGroup
 	read    chan int64    // the number of the newest record whose facts were sent
-	started chan struct{} // closed when a status says that the task was claimed at least once
-	ended   chan struct{} // closed when the final status is known
+	started chan struct{} // closed when a status says that the task was claimed at least once, or has ended
+
+	following context.Context // ends when the final status is known
+	stop      context.CancelFunc
 }
 
 // watched is what a reader has found.
@@ -119,14 +122,14 @@ func (w *watch) yieldAll(ctx context.Context, yield func(Update, error) bool) {
 func (w *watch) statuses(ctx context.Context) {
 	started := sync.OnceFunc(func() { close(w.started) })
 	for s, err := range w.client.Statuses(ctx, w.id) {
-		if s.Attempt > 0 {
+		if s.Attempt > 0 || s.State.Final() {
 			started()
 		}
 		if !w.send(ctx, watched{Update: Update{Status: &s}, err: err}) || err != nil {
 			return
 		}
 		if s.State.Final() {
-			close(w.ended)
+			w.stop()
 		}
 	}
 }
@@ -136,28 +139,17 @@ func (w *watch) statuses(ctx context.Context) {
 func (w *watch) facts(ctx context.Context) {
 	select {
 	case <-w.started:
-	case <-w.ended:
 	case <-ctx.Done():
 		return
 	}
 	f := facts{next: 1}
-	following, stop := context.WithCancel(ctx)
-	defer stop()
-	go func() { // ends with following
-		select {
-		case <-w.ended:
-			stop()
-		case <-following.Done():
-		}
-	}()
-	journals := w.client.space.Journals
-	for wait := firstRetry; following.Err() == nil; wait = min(2*wait, longestRetry) {
-		err := w.sendFacts(ctx, &f, journals.Follow(following, w.id, f.next))
+	for wait := firstRetry; w.following.Err() == nil; wait = min(2*wait, longestRetry) {
+		err := w.sendFacts(ctx, &f, w.client.space.Journals.Follow(w.following, w.id, f.next))
 		if errors.Is(err, journal.ErrCorrupt) {
 			w.send(ctx, watched{err: err})
 			return
 		}
-		pause(following, wait)
+		pause(w.following, wait)
 	}
 	w.rest(ctx, &f)
 }

@@ -169,12 +169,11 @@ const tenantsEvery = 30 * time.Second
 // running is a worker that runs.
 type running struct {
 	Worker
-	lease  Lease
-	shares *shares
-	spaces map[string]*Space // by tenant; used by one goroutine at a time
-	outage outages
-	good   sync.Map     // by provider, when it last answered
-	busy   atomic.Int64 // how many slots have a task
+	lease     Lease
+	shares    *shares
+	spaces    map[string]*Space // by tenant; used by one goroutine at a time
+	providers providers
+	busy      atomic.Int64 // how many slots have a task
 
 	// life ends when nothing may have an effect any more: with ErrLost, or with nil after
 	// everything. Claiming ends with life, with the context of Run, and when the worker is drained.
