@@ -118,87 +118,46 @@ func headOf(r engine.Record) (h contentHead, err error) {
 	return h, nil
 }
 
-// open returns a reader of contents. If a piece is missing before anything was read, the reader
-// calls again for another head; again may be nil.
-func (c *contents) open(ctx context.Context, h contentHead, again func() (contentHead, error)) io.ReadCloser {
-	ctx, cancel := context.WithCancel(ctx)
-	return &contentReader{ctx: ctx, cancel: cancel, contents: c, head: h, rest: h.Data, sum: sha256.New(), again: again}
+// open returns a reader of contents.
+func (c *contents) open(ctx context.Context, h contentHead) io.ReadCloser {
+	return io.NopCloser(&contentReader{ctx: ctx, contents: c, head: h, rest: h.Data, sum: sha256.New()})
 }
 
 // contentReader reads contents, piece by piece.
 type contentReader struct {
-	ctx      context.Context // of open, as io.Reader has none; ends with Close
-	cancel   context.CancelFunc
+	ctx      context.Context // of open, as io.Reader has none
 	contents *contents
 	head     contentHead
 	next     int    // number of the next piece
 	rest     []byte // of the last one
-	size     int64
 	sum      hash.Hash
-	err      error // the end
-	again    func() (contentHead, error)
 }
 
-// Read implements [io.Reader].
+// Read implements [io.Reader]. At the end it returns io.EOF if the hash is the one that was stored.
 func (r *contentReader) Read(p []byte) (int, error) {
-	for len(r.rest) == 0 && r.err == nil {
+	for len(r.rest) == 0 {
 		if r.next == len(r.head.Pieces) {
-			r.err = r.end()
-			break
+			if hex.EncodeToString(r.sum.Sum(nil)) != r.head.Hash {
+				return 0, fmt.Errorf("it is damaged: %w", journal.ErrCorrupt)
+			}
+			return 0, io.EOF
 		}
 		m, err := retry(r.ctx, r.contents.account, makeTime, func(ctx context.Context) (*jetstream.RawStreamMsg,
 			error) {
 			return r.contents.stream.GetMsg(ctx, r.head.Pieces[r.next])
 		})
-		switch {
-		case errors.Is(err, jetstream.ErrMsgNotFound):
-			r.err = r.replaced()
-		case err != nil:
-			r.err = err
-		default:
-			r.rest = m.Data
-			r.next++
+		if errors.Is(err, jetstream.ErrMsgNotFound) {
+			return 0, fmt.Errorf("a piece is missing, unless it was removed or replaced while it was read: %w: %w",
+				journal.ErrCorrupt, fs.ErrNotExist)
 		}
-	}
-	if r.err != nil {
-		return 0, r.err
+		if err != nil {
+			return 0, err
+		}
+		r.rest = m.Data
+		r.next++
 	}
 	n := copy(p, r.rest)
 	r.sum.Write(p[:n]) // a hash never fails
-	r.size += int64(n)
 	r.rest = r.rest[n:]
 	return n, nil
-}
-
-// replaced starts over with the contents that have replaced the missing ones, if nothing was read.
-func (r *contentReader) replaced() error {
-	missing := fmt.Errorf("a piece is missing: %w", journal.ErrCorrupt)
-	if r.again == nil {
-		return missing
-	}
-	h, err := r.again()
-	switch {
-	case err != nil:
-		return err
-	case h.At == r.head.At:
-		return missing
-	case r.size > 0:
-		return errors.New("it was replaced while it was read; open it again")
-	}
-	r.head, r.rest, r.next = h, h.Data, 0
-	return nil
-}
-
-// end returns io.EOF if size and hash are those that were stored, and an error otherwise.
-func (r *contentReader) end() error {
-	if r.size != r.head.Size || hex.EncodeToString(r.sum.Sum(nil)) != r.head.Hash {
-		return fmt.Errorf("it is damaged: %w", journal.ErrCorrupt)
-	}
-	return io.EOF
-}
-
-// Close implements [io.Closer].
-func (r *contentReader) Close() error {
-	r.cancel()
-	return nil
 }

@@ -237,35 +237,32 @@ type space struct {
 	queue   *queue
 }
 
-// newSpace opens the parts of a space and makes missing streams, all at the same time: in a cluster
-// each stream takes a while.
+// newSpace opens the parts of a space and makes missing streams.
 func newSpace(ctx context.Context, a *account) (*space, error) {
-	s := &space{account: a, Space: fleet.Space{Bus: newBus(a)}}
-	var objects *objects
-	var tasks *records
-	var errs [5]error
-	parts := []func() error{
-		func() (err error) { s.Journals, err = newJournals(ctx, a); return named("the journals", err) },
-		func() (err error) { objects, err = newObjects(ctx, a); return named("the objects", err) },
-		func() (err error) { s.queue, err = newQueue(ctx, a); return named("the queue", err) },
-		func() (err error) {
-			asks, err := newRecords(ctx, a, "asks", "ask.*.*", "answer.*.*")
-			s.Asks = engine.NewAsks(asks)
-			return named("the asks", err)
-		},
-		func() (err error) {
-			tasks, err = newRecords(ctx, a, "tasks", "task.*.*")
-			return named("the tasks", err)
-		},
-	}
-	each(len(parts), func(i int) { errs[i] = parts[i]() })
-	err := errors.Join(errs[:]...)
+	journals, err := newJournals(ctx, a)
 	if err != nil {
-		return nil, err
+		return nil, named("the journals", err)
 	}
-	s.Objects = objects
-	s.Tasks = engine.NewTasks(tasks, s.queue, a.limits, s.Journals, objects, s.Asks)
-	return s, nil
+	objects, err := newObjects(ctx, a)
+	if err != nil {
+		return nil, named("the objects", err)
+	}
+	queue, err := newQueue(ctx, a)
+	if err != nil {
+		return nil, named("the queue", err)
+	}
+	askRecords, err := newRecords(ctx, a, "asks", "ask.*.*", "answer.*.*")
+	if err != nil {
+		return nil, named("the asks", err)
+	}
+	taskRecords, err := newRecords(ctx, a, "tasks", "task.*.*")
+	if err != nil {
+		return nil, named("the tasks", err)
+	}
+	asks := engine.NewAsks(askRecords)
+	tasks := engine.NewTasks(taskRecords, queue, a.limits, journals, objects, asks)
+	return &space{account: a, queue: queue,
+		Space: fleet.Space{Tasks: tasks, Journals: journals, Objects: objects, Bus: newBus(a), Asks: asks}}, nil
 }
 
 // named adds to an error what it is about. It returns nil for nil.

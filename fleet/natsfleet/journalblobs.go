@@ -55,7 +55,7 @@ func (p journalPlace) blob(ctx context.Context, kind, hash string) (io.ReadClose
 		return nil, p.errorf("blob %s: %w", hash, err)
 	}
 	h.Hash = hash // and not what a damaged head may say
-	return p.blobs.open(ctx, h, nil), nil
+	return p.blobs.open(ctx, h), nil
 }
 
 // copyBlobs copies the blobs of another log.

@@ -100,15 +100,11 @@ func (o *objects) Open(ctx context.Context, name string) (io.ReadCloser, error) 
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", err, fs.ErrNotExist)
 	}
-	head := func() (contentHead, error) {
-		h, err := o.head(ctx, headPrefix+tokens)
-		return h, named("object "+name, err)
-	}
-	h, err := head()
+	h, err := o.head(ctx, headPrefix+tokens)
 	if err != nil {
-		return nil, err
+		return nil, named("object "+name, err)
 	}
-	return o.open(ctx, h, head), nil
+	return o.open(ctx, h), nil
 }
 
 // List implements [fleet.Objects].

@@ -220,7 +220,7 @@ func TestP5_DamagedObject(t *testing.T) {
 		t.Fatal(err)
 	}
 	h.Pieces[0], h.Pieces[1] = h.Pieces[1], h.Pieces[0]
-	r := o.open(t.Context(), h, nil)
+	r := o.open(t.Context(), h)
 	defer r.Close()
 	if n, err := io.Copy(io.Discard, r); !errors.Is(err, journal.ErrCorrupt) {
 		t.Errorf("%d bytes of a damaged object: %v", n, err)

@@ -88,13 +88,16 @@ func (q *queue) Add(ctx context.Context, writing, id string, data []byte, most i
 	}
 }
 
-// Next implements [engine.Queue].
+// Next implements [engine.Queue]. While the servers do not answer there is no message.
 func (q *queue) Next(ctx context.Context) (engine.Message, error) {
 	for m, err := range q.fetch(ctx, q.workers, 1) {
-		if err != nil {
+		switch {
+		case err == nil:
+			return message{q, m}, nil
+		case ctx.Err() != nil || !mayPass(err):
 			return nil, err
 		}
-		return message{q, m}, nil
+		return nil, engine.Wait(ctx, attemptPause)
 	}
 	return nil, nil
 }

@@ -241,9 +241,6 @@ func (r *records) Tell(subject string) { _ = r.nc.Publish(subject, nil) } // Cha
 // Most implements [engine.Table].
 func (r *records) Most() int { return int(r.nc.MaxPayload()) - 4096 }
 
-// Passes implements [engine.Table].
-func (r *records) Passes(err error) bool { return mayPass(err) }
-
 // Life implements [engine.Table].
 func (r *records) Life() context.Context { return r.life }
 

@@ -125,12 +125,27 @@ func (s *Server) setUp(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	gateways, err := s.openGateways(ctx, e)
-	if err != nil {
-		return errors.Join(err, e.Close())
+	s.own, s.gateways = e, map[string]*gateway{}
+	for _, t := range s.config.Tenants {
+		g, err := s.openGateway(ctx, e, t.Name)
+		if err != nil {
+			return errors.Join(err, s.leave())
+		}
+		s.gateways[t.Name] = g
 	}
-	s.own, s.gateways = e, gateways
 	return nil
+}
+
+// leave ends the gateways and their engine.
+func (s *Server) leave() error {
+	for _, g := range s.gateways {
+		g.close()
+	}
+	s.gateways = nil
+	if s.own == nil {
+		return nil
+	}
+	return s.own.Close()
 }
 
 // register writes the registry.
@@ -149,20 +164,6 @@ func (s *Server) register(ctx context.Context) error {
 	return writeRegistry(ctx, operator, r)
 }
 
-// openGateways opens the gateway of each tenant.
-func (s *Server) openGateways(ctx context.Context, e *natsEngine) (map[string]*gateway, error) {
-	gateways := map[string]*gateway{}
-	for _, t := range s.config.Tenants {
-		g, err := s.openGateway(ctx, e, t.Name)
-		if err != nil {
-			closeGateways(gateways)
-			return nil, err
-		}
-		gateways[t.Name] = g
-	}
-	return gateways, nil
-}
-
 // openGateway opens the gateway of a tenant.
 func (s *Server) openGateway(ctx context.Context, e *natsEngine, tenant string) (*gateway, error) {
 	space, err := e.Open(ctx, tenant)
@@ -177,13 +178,6 @@ func (s *Server) openGateway(ctx context.Context, e *natsEngine, tenant string) 
 	}
 	g, err := openGateway(ctx, nc, space)
 	return g, named("the gateway of "+tenant, err)
-}
-
-// closeGateways ends gateways.
-func closeGateways(all map[string]*gateway) {
-	for _, g := range all {
-		g.close()
-	}
 }
 
 // Engine returns the engine on this server, as the operator has it. Several may be open at once.
@@ -204,11 +198,7 @@ func (s *Server) URL() string {
 
 // Close ends the server, after it has written what it has.
 func (s *Server) Close() error {
-	var err error
-	closeGateways(s.gateways)
-	if s.own != nil {
-		err = s.own.Close()
-	}
+	err := s.leave()
 	s.server.Shutdown()
 	s.server.WaitForShutdown()
 	return err

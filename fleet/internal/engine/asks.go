@@ -69,13 +69,13 @@ func (s *asks) Wait(ctx context.Context, task, id string) (a fleet.Answer, err e
 			return a, err
 		}
 		r, err := s.records.Get(ctx, key)
-		if err != nil && (ctx.Err() != nil || !s.records.Passes(err)) {
-			return a, err
-		}
 		if err == nil && r.Seq > 0 {
 			return a, json.Unmarshal(r.Data, &a)
 		}
-		if err := s.find(ctx, task, id); errors.Is(err, fs.ErrNotExist) {
+		if err == nil {
+			err = s.find(ctx, task, id)
+		}
+		if err != nil {
 			return a, err
 		}
 	}

@@ -34,7 +34,6 @@ type Claim struct {
 	canceled bool
 	lost     bool
 	ended    fleet.State // the state with which the holder has ended the claim
-	finished time.Time
 }
 
 // begin writes the status of a new owner. It returns nil if somebody else was first, or the task
@@ -143,20 +142,7 @@ func (c *Claim) Update(ctx context.Context, s fleet.Status) error {
 
 // Finish implements [fleet.Claim].
 func (c *Claim) Finish(ctx context.Context, s fleet.Status) error {
-	if s.Ended.IsZero() {
-		s.Ended = c.ending()
-	}
 	return c.write(ctx, s, "Finish", s.State.Final())
-}
-
-// ending returns the time of the first call of Finish, so that a second one writes the same.
-func (c *Claim) ending() time.Time {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.finished.IsZero() {
-		c.finished = time.Now().UTC()
-	}
-	return c.finished
 }
 
 // Return implements [fleet.Claim].
@@ -254,21 +240,15 @@ func (t *Tasks) Claim(ctx context.Context, worker string, hold time.Duration) (f
 	if hold <= 0 {
 		return nil, fmt.Errorf("fleet: a claim has to hold for some time, not %v: %w", hold, fs.ErrInvalid)
 	}
-	for failing := time.Now(); ; {
+	for {
 		c, err := t.claimOnce(ctx, worker, hold)
 		switch {
 		case c != nil:
 			return c, nil
 		case ctx.Err() != nil:
 			return nil, ctx.Err()
-		case err == nil:
-			failing = time.Now()
-		case !t.records.Passes(err) || time.Since(failing) > failTime:
+		case err != nil:
 			return nil, err
-		default:
-			if err := Wait(ctx, gap); err != nil {
-				return nil, err
-			}
 		}
 	}
 }

@@ -213,9 +213,6 @@ func (t memoryTable) Now(ctx context.Context) (time.Time, error) { return time.N
 // Most implements [Table].
 func (t memoryTable) Most() int { return 64 << 20 }
 
-// Passes implements [Table].
-func (t memoryTable) Passes(error) bool { return false }
-
 // Life implements [Table].
 func (t memoryTable) Life() context.Context { return t.life }
 

@@ -59,8 +59,6 @@ type Table interface {
 	Now(ctx context.Context) (time.Time, error)
 	// Most returns the number of bytes that a record may have.
 	Most() int
-	// Passes reports whether a call with this error may succeed later.
-	Passes(err error) bool
 	// Life returns a context that ends when the table is closed in this process.
 	Life() context.Context
 }
