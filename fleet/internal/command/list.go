@@ -108,51 +108,22 @@ func (p *program) listTasks(ctx context.Context, c *connection, want filter, asJ
 	slices.SortFunc(found, func(x, y fleet.Status) int {
 		return cmp.Or(x.Submitted.Compare(y.Submitted), strings.Compare(x.ID, y.ID))
 	})
-	name := 0
+	style, _ := cli.Look(p.out)
 	for _, s := range found {
-		name = max(name, len(s.ID))
-	}
-	for _, s := range found {
-		err := p.print(asJSON, s, "%-*s  %-8s  %s\n", name, s.ID, s.State, about(s, time.Now()))
-		if err != nil {
+		if err := p.print(asJSON, s, "%s\n", listed(style, s, time.Now())); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// about describes a status, without its state.
-func about(s fleet.Status, now time.Time) string {
-	var parts []string
-	switch {
-	case s.State == fleet.Queued:
-		parts = append(parts, "for "+spell(now.Sub(s.Submitted)))
-	case s.State == fleet.Paused && s.NotBefore.After(now):
-		parts = append(parts, "for another "+spell(s.NotBefore.Sub(now)))
-	case s.State == fleet.Running:
-		parts = append(parts, "for "+spell(now.Sub(s.Started)), "on "+s.Worker)
-	case s.State.Final() && !s.Started.IsZero():
-		parts = append(parts, "in "+spell(s.Ended.Sub(s.Started)))
+// listed returns the line about a task in a list, which says how long it has waited, or run.
+func listed(style render.Style, s fleet.Status, now time.Time) string {
+	switch s.State {
+	case fleet.Queued:
+		return statusLine(style, s, "for "+spell(now.Sub(s.Submitted)))
+	case fleet.Running:
+		return statusLine(style, s, "for "+spell(now.Sub(s.Started)))
 	}
-	if s.Waits {
-		parts = append(parts, "waits for an answer")
-	}
-	if r := s.Result; r != nil {
-		if !succeeded(s) && s.State == fleet.Done {
-			parts = append(parts, "stopped at "+string(r.Reason))
-		}
-		if r.CostUSD > 0 {
-			parts = append(parts, render.Money(r.CostUSD))
-		}
-	}
-	if s.Verdict != nil {
-		parts = append(parts, verdict(s.Verdict))
-	}
-	if n := len(s.Deaths); n > 0 {
-		parts = append(parts, render.Count(n, "dead worker"))
-	}
-	if s.Reason != "" {
-		parts = append(parts, render.OneLine(s.Reason))
-	}
-	return strings.Join(parts, " · ")
+	return statusLine(style, s)
 }

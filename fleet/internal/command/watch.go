@@ -161,14 +161,18 @@ func (s *screen) status(status fleet.Status) error {
 	return err
 }
 
-// statusLine returns a line about a status. It changes only with the status, and not with time.
-func statusLine(style render.Style, s fleet.Status) string {
+// statusLine returns a line about a status, with more of it unless it is final. It changes only with
+// the status, and not with time.
+func statusLine(style render.Style, s fleet.Status, more ...string) string {
 	if s.State.Final() {
 		return endLine(style, s)
 	}
 	text := fmt.Sprintf("· %s  %s", s.ID, s.State)
 	if s.State == fleet.Running {
 		text += " on " + s.Worker
+	}
+	for _, part := range more {
+		text += " · " + part
 	}
 	if s.Waits {
 		text += " · waits for an answer: attractor-fleet asks " + s.ID
