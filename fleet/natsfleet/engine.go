@@ -24,7 +24,7 @@ type natsEngine struct {
 	token    string // of the operator; the passwords of workers derive from it
 	leases   fleet.Leases
 	slots    fleet.Slots
-	ledgers  *engine.Ledgers
+	ledgers  *records
 	close    func() error // ends what the engine owns beside its connections; may be nil
 
 	mu     sync.Mutex        // held while a space is opened
@@ -76,12 +76,10 @@ func (e *natsEngine) setUp(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	ledgers, err := newRecords(ctx, e.operator, "ledgers", "ledger.*")
-	if err != nil {
+	if e.ledgers, err = newRecords(ctx, e.operator, "ledgers", "ledger.*"); err != nil {
 		return err
 	}
 	e.leases, e.slots = engine.NewLeases(leases), engine.NewSlots(slots, r.Slots, slotHold)
-	e.ledgers = engine.NewLedgers(ledgers)
 	return nil
 }
 
@@ -148,7 +146,7 @@ func (e *natsEngine) Slots() fleet.Slots { return e.slots }
 
 // Ledger implements [fleet.Engine].
 func (e *natsEngine) Ledger(scope string, budget agent.Budget) agent.Ledger {
-	return e.ledgers.Open(scope, budget)
+	return engine.NewLedger(e.ledgers, scope, budget)
 }
 
 // Close implements [fleet.Engine].
