@@ -179,7 +179,7 @@ func TestM1_RestartsEnd(t *testing.T) {
 	w := new(warnings)
 	lab := as(t, "lab", "lab")
 	s := ready(t, Options{Servers: []Server{lab}, Warn: w.add})
-	for range 2 + len(restartDelays()) {
+	for range 2 + maxRestarts {
 		run(t.Context(), t, s, "mcp__lab__die", `{}`, tool.Call{})
 	}
 	if o := run(t.Context(), t, s, "mcp__lab__look", `{}`, tool.Call{}); !strings.Contains(o.Model.Text(),

@@ -212,11 +212,10 @@ func dialRemote(s Server, client *http.Client, tokens TokenStore, secret func(na
 	bound := &bounded{base, life}
 	a := &authorizer{server: s, life: life, tokens: tokens, client: &http.Client{Transport: bound,
 		CheckRedirect: sameOrigin}, secret: secret}
-	t := &remote{server: s, at: origin(u), base: bound, life: life, auth: a, listen: listening{wait: listenWait},
-		inbox: in}
-	return &sdk.StreamableClientTransport{Endpoint: u.String(), HTTPClient: &http.Client{Transport: t,
-		CheckRedirect: sameOrigin}, OAuthHandler: a,
-		MaxEventSize: -1}, func() { end(); bound.CloseIdleConnections() }, nil
+	t := &remote{server: s, base: bound, life: life, auth: a, listen: listening{wait: listenWait}, inbox: in}
+	return &sdk.StreamableClientTransport{Endpoint: u.String(), MaxEventSize: -1,
+			HTTPClient: &http.Client{Transport: t, CheckRedirect: sameOrigin}},
+		func() { end(); bound.CloseIdleConnections() }, nil
 }
 
 // bounded sends requests until life ends, and leaves no idle connections behind then. A request
@@ -244,11 +243,11 @@ func (b *bounded) CloseIdleConnections() {
 }
 
 // remote sends the requests of one connection to a server. It adds the headers of the
-// configuration, bounds what comes back, and turns answers that are not MCP into errors that say
-// what they are. All its requests end with the connection.
+// configuration and the user's token, bounds what comes back, and turns answers that are not MCP into
+// errors that say what they are. All its requests end with the connection. Redirects were checked
+// before, so none leads to another origin.
 type remote struct {
 	server Server
-	at     string // the origin to which headers are sent
 	base   http.RoundTripper
 	life   context.Context
 	auth   *authorizer
@@ -257,10 +256,6 @@ type remote struct {
 }
 
 func (t *remote) RoundTrip(req *http.Request) (*http.Response, error) {
-	if origin(req.URL) != t.at { // redirects are checked already
-		closeBody(req)
-		return nil, fmt.Errorf("%s is not the server", netguard.Shown(origin(req.URL)))
-	}
 	ctx, cancel := context.WithCancelCause(req.Context())
 	stop := context.AfterFunc(t.life, func() { cancel(errClosed) })
 	end := func() { stop(); cancel(nil) }
@@ -269,6 +264,11 @@ func (t *remote) RoundTrip(req *http.Request) (*http.Response, error) {
 		if req.Header.Get(name) == "" {
 			req.Header.Set(name, value)
 		}
+	}
+	if err := t.auth.sign(req); err != nil {
+		end()
+		closeBody(req)
+		return nil, err
 	}
 	tracecontext.SetHeader(ctx, req.Header)
 	sent := sentBy(req)
@@ -300,10 +300,13 @@ func (t *remote) RoundTrip(req *http.Request) (*http.Response, error) {
 // send sends a request and judges the answer.
 func (t *remote) send(req *http.Request, sent jsonrpc.Message) (*http.Response, error) {
 	resp, err := t.base.RoundTrip(req)
+	if err == nil && unauthorized(resp) {
+		resp, err = t.auth.again(req, resp, t.base)
+	}
 	if err != nil {
 		return nil, err
 	}
-	if err := t.judge(req, sent, resp); err != nil {
+	if err := judge(req, sent, resp); err != nil {
 		_ = resp.Body.Close() // the error says more
 		return nil, err
 	}
@@ -311,10 +314,8 @@ func (t *remote) send(req *http.Request, sent jsonrpc.Message) (*http.Response, 
 }
 
 // judge returns an error for an answer that the protocol does not know.
-func (t *remote) judge(req *http.Request, sent jsonrpc.Message, resp *http.Response) error {
+func judge(req *http.Request, sent jsonrpc.Message, resp *http.Response) error {
 	switch kind, status := mediaType(resp), resp.StatusCode; {
-	case status == http.StatusUnauthorized || status == http.StatusForbidden:
-		return t.auth.judge(req, resp)
 	case status < 300 && kind != "application/json" && kind != "text/event-stream" && isCall(sent):
 		return fmt.Errorf("it answered with %s instead of MCP: check its URL", clean(cmp.Or(kind, "no content type"),
 			100))
@@ -325,7 +326,6 @@ func (t *remote) judge(req *http.Request, sent jsonrpc.Message, resp *http.Respo
 	default:
 		return fmt.Errorf("it answered %s", refusal(resp))
 	}
-	t.auth.accepted(req)
 	return nil
 }
 

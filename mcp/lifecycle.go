@@ -14,9 +14,8 @@ import (
 // steadyTime is how long a server has to work until it may be started as often again.
 const steadyTime = 5 * time.Minute
 
-// restartDelays returns the waits before a server that died is started again. Each start needs a
-// call.
-func restartDelays() []time.Duration { return []time.Duration{0, time.Second, 5 * time.Second} }
+// maxRestarts limits how often a server that died is started again. Each start needs a call.
+const maxRestarts = 3
 
 // errEnded means that a server died and the next call starts it again.
 var errEnded = errors.New("it has ended")
@@ -213,7 +212,7 @@ func (s *server) again(c *conn) *conn {
 			return next
 		}
 	}
-	for delays := restartDelays(); s.restarts < len(delays); {
+	for s.restarts < maxRestarts {
 		s.owner.warn(s.Name, fmt.Errorf(
 			"the MCP server %s has ended: %w; the next call of one of its tools starts it again", s.Name, err))
 		select {
@@ -222,20 +221,14 @@ func (s *server) again(c *conn) *conn {
 			return nil
 		case <-s.wake:
 		}
-		delay := time.NewTimer(delays[s.restarts])
-		select {
-		case <-s.owner.life.Done():
-		case <-delay.C:
-		}
-		delay.Stop()
-		if s.restarts++; s.URL != "" {
-			s.restarts = min(s.restarts, len(delays)-1) // the network may come back at any time
+		if s.URL == "" { // else the network may come back at any time
+			s.restarts++
 		}
 		var next *conn
 		if next, err = s.reopen(); err == nil {
 			return next
 		}
-		if s.restarts < len(delays) {
+		if s.restarts < maxRestarts {
 			s.set(nil, err, false)
 		}
 	}

@@ -3,7 +3,6 @@ package mcp
 import (
 	"context"
 	"net/http"
-	"strings"
 	"sync/atomic"
 	"time"
 )
@@ -27,21 +26,13 @@ func (l *listening) open(req *http.Request, base http.RoundTripper) (*http.Respo
 	resp, err := base.RoundTrip(req.WithContext(ctx))
 	inTime := timer.Stop()
 	switch {
-	case !inTime && req.Context().Err() == nil:
-	// the connection is over, and after an error the SDK would try again for seconds
-	case err != nil && req.Context().Err() != nil:
-		return &http.Response{StatusCode: http.StatusMethodNotAllowed, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
-			Request: req, Body: http.NoBody}, nil
-	case err != nil:
-		return nil, err
-	case resp.StatusCode == http.StatusOK && strings.HasPrefix(strings.ToLower(resp.Header.Get("Content-Type")),
-		"text/event-stream"),
-		resp.StatusCode == http.StatusNotFound && n > 1, // the session has ended
-		resp.StatusCode == http.StatusMethodNotAllowed && n == 1:
+	case err == nil && inTime && (resp.StatusCode == http.StatusOK && mediaType(resp) == "text/event-stream" ||
+		resp.StatusCode == http.StatusNotFound && n > 1): // the session has ended
 		return resp, nil
-	}
-	if err == nil {
+	case err == nil:
 		_ = resp.Body.Close() // it is not used
+	case inTime && req.Context().Err() == nil:
+		return nil, err
 	}
 	cancel()
 	return quiet(req), nil

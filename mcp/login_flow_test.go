@@ -356,7 +356,8 @@ func TestM3_ManyWantedScopes(t *testing.T) {
 		resp := &http.Response{StatusCode: http.StatusForbidden, Body: http.NoBody,
 			Header: http.Header{"Www-Authenticate": {`Bearer error="insufficient_scope", scope="` + strings.Join(scopes,
 				" ") + `"`}}}
-		wantError(t, a.Authorize(t.Context(), req, resp), "wants more rights")
+		_, err := a.renewed(req, resp)
+		wantError(t, err, "wants more rights")
 	}
 	l, err := tokens.Login(t.Context(), s.URL)
 	if err != nil || l == nil {

@@ -12,9 +12,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/modelcontextprotocol/go-sdk/auth"
 	"github.com/modelcontextprotocol/go-sdk/oauthex"
-	"golang.org/x/oauth2"
 )
 
 // LoginError reports that a server wants a login that a session does not have. A session never logs
@@ -52,21 +50,21 @@ type authorizer struct {
 	client *http.Client // for the token endpoint
 	secret func(name, value string)
 
-	mu       sync.Mutex
-	login    *Login
-	refused  string // a refresh token that the issuer did not take
-	unproven string // an access token that replaced a refused one and was not accepted yet
+	mu      sync.Mutex
+	login   *Login
+	refused string // a refresh token that the issuer did not take
 }
 
-var _ auth.OAuthHandler = (*authorizer)(nil)
-
-// TokenSource returns the source of the tokens for requests, or nil if the configuration has a
-// header for them.
-func (a *authorizer) TokenSource(context.Context) (oauth2.TokenSource, error) {
+// sign adds the user's token to a request, unless the configuration has a header for it.
+func (a *authorizer) sign(req *http.Request) error {
 	if a.tokens == nil || a.configured() {
-		return nil, nil
+		return nil
 	}
-	return a, nil
+	token, err := a.token()
+	if token != "" {
+		req.Header.Set("Authorization", "Bearer "+token)
+	}
+	return err
 }
 
 // needs returns the error that says that the user has to log in.
@@ -82,27 +80,27 @@ func (a *authorizer) configured() bool {
 	return false
 }
 
-// Token returns a token that has not expired, or nil if there is none: the server then says what it
+// token returns a token that has not expired, or "" if there is none: the server then says what it
 // wants.
-func (a *authorizer) Token() (*oauth2.Token, error) {
+func (a *authorizer) token() (string, error) {
 	ctx, cancel := context.WithTimeout(a.life, refreshTimeout)
 	defer cancel()
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.login == nil || a.login.expires(earlier) {
 		if err := a.load(ctx); err != nil {
-			return nil, err
+			return "", err
 		}
 	}
 	if a.login != nil && a.login.expires(earlier) {
 		if err := a.refresh(ctx, a.login.AccessToken); err != nil && a.login.expires(0) {
-			return nil, err
+			return "", err
 		}
 	}
-	if a.login == nil || a.login.AccessToken == "" || a.login.expires(0) {
-		return nil, nil
+	if a.login == nil || a.login.expires(0) {
+		return "", nil
 	}
-	return &oauth2.Token{AccessToken: a.login.AccessToken}, nil
+	return a.login.AccessToken, nil
 }
 
 // expires reports whether the access token expires within a time.
@@ -167,53 +165,74 @@ func (a *authorizer) refresh(ctx context.Context, stale string) error {
 
 var errNoRefresh = errors.New("there is no refresh token that is valid")
 
-// Authorize decides after a refusal whether the request is sent again, with another token. It is
-// called once for a request.
-func (a *authorizer) Authorize(ctx context.Context, req *http.Request, resp *http.Response) error {
+// again sends a refused request once more, if there is another token for it.
+func (a *authorizer) again(req *http.Request, resp *http.Response, base http.RoundTripper) (*http.Response, error) {
+	token, err := a.renewed(req, resp)
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("Authorization", "Bearer "+token)
+	if req.GetBody != nil {
+		if req.Body, err = req.GetBody(); err != nil {
+			return nil, err
+		}
+	}
+	resp, err = base.RoundTrip(req)
+	if err != nil || !unauthorized(resp) {
+		return resp, err
+	}
+	defer resp.Body.Close() // the error says more
+	if resp.StatusCode == http.StatusForbidden {
+		return nil, a.forbidden(req.Context(), resp)
+	}
+	return nil, a.needs("needs a new login, because it refuses a token that its authorization server has just given",
+		nil)
+}
+
+// unauthorized reports whether an answer refuses a request for its token.
+func unauthorized(resp *http.Response) bool {
+	return resp.StatusCode == http.StatusUnauthorized || resp.StatusCode == http.StatusForbidden
+}
+
+// renewed returns another token for a request that was refused.
+func (a *authorizer) renewed(req *http.Request, resp *http.Response) (string, error) {
 	defer resp.Body.Close() // the status and the header say all
-	ctx, cancel := context.WithTimeout(ctx, refreshTimeout)
+	ctx, cancel := context.WithTimeout(req.Context(), refreshTimeout)
 	defer cancel()
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if resp.StatusCode == http.StatusForbidden {
-		return a.forbidden(ctx, req, resp)
-	}
-	if a.configured() {
-		return fmt.Errorf("the MCP server %s refused the Authorization header of its configuration (401): check "+
-			"its value", a.server.Name)
-	}
-	if a.tokens != nil {
+	if a.tokens != nil && !a.configured() {
 		if err := a.load(ctx); err != nil {
-			return err
+			return "", err
 		}
 	}
-	if a.login == nil {
-		return a.needs("needs a login", nil)
-	}
-	if a.login.AccessToken == bearer(req) || a.login.expires(0) {
+	known := a.login != nil && !a.login.expires(0) && a.login.AccessToken != bearer(req)
+	switch {
+	case resp.StatusCode == http.StatusForbidden:
+		if _, lacks := wantedScopes(resp); !lacks || !known { // else a later login may have brought a better token
+			return "", a.forbidden(ctx, resp)
+		}
+	case a.configured():
+		return "", fmt.Errorf("the MCP server %s refused the Authorization header of its configuration (401): check "+
+			"its value", a.server.Name)
+	case a.login == nil:
+		return "", a.needs("needs a login", nil)
+	case !known:
 		if err := a.refresh(ctx, a.login.AccessToken); errors.Is(err, errNoRefresh) {
-			return a.needs("needs a new login, because it does not accept the old one any more", nil)
+			return "", a.needs("needs a new login, because it does not accept the old one any more", nil)
 		} else if err != nil {
-			return err
+			return "", err
 		}
 	}
-	a.unproven = a.login.AccessToken
-	return nil
+	return a.login.AccessToken, nil
 }
 
-// forbidden handles a refusal of a token that is valid. If it lacks scopes, a later login may have
-// brought a better one; else the next login asks for them.
-func (a *authorizer) forbidden(ctx context.Context, req *http.Request, resp *http.Response) error {
+// forbidden returns the error for a refusal of a token that is valid. If it lacks scopes, the next
+// login asks for them.
+func (a *authorizer) forbidden(ctx context.Context, resp *http.Response) error {
 	scopes, lacks := wantedScopes(resp)
 	if !lacks || a.tokens == nil || a.configured() {
 		return fmt.Errorf("the MCP server %s answered %s", a.server.Name, refusal(resp))
-	}
-	if err := a.load(ctx); err != nil {
-		return err
-	}
-	if a.login != nil && !a.login.expires(0) && a.login.AccessToken != bearer(req) {
-		a.unproven = a.login.AccessToken
-		return nil
 	}
 	err := a.tokens.Change(ctx, a.server.URL, func(l *Login) (*Login, error) {
 		if l != nil {
@@ -227,30 +246,6 @@ func (a *authorizer) forbidden(ctx context.Context, req *http.Request, resp *htt
 		why += " (" + clean(strings.Join(scopes, " "), 200) + ")"
 	}
 	return a.needs(why, err)
-}
-
-// judge lets the SDK ask what to do about a refusal, unless the refused token is the one that
-// replaced a refused token.
-func (a *authorizer) judge(req *http.Request, resp *http.Response) error {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	switch sent := bearer(req); {
-	case sent == "" || sent != a.unproven:
-		return nil
-	case resp.StatusCode == http.StatusUnauthorized:
-		return a.needs("needs a new login, because it refuses a token that its authorization server has just given",
-			nil)
-	}
-	return a.forbidden(req.Context(), req, resp)
-}
-
-// accepted notes that a server has taken a token.
-func (a *authorizer) accepted(req *http.Request) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if bearer(req) == a.unproven {
-		a.unproven = ""
-	}
 }
 
 // bearer returns the token of a request.

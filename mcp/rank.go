@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"github.com/attractor-go/attractor/tool"
 )
 
 // How much a word counts, by where it stands.
@@ -20,71 +22,57 @@ const (
 )
 
 // rank returns the indexes of the deferred tools that match a query, the best first. Words count by
-// how rare they are (BM25). Equal tools stay in their order.
+// how rare they are, and equal tools stay in their order.
 func (l listing) rank(query string) []int {
-	type candidate struct {
-		index int
-		score float64
+	weights := make([]map[string]float64, len(l.tools)) // of the words of each tool
+	with := map[string]float64{}                        // how many tools have a word
+	for i := range l.tools {
+		if l.servers[i] == "" {
+			continue
+		}
+		weights[i] = weightsOf(&l.tools[i])
+		for word := range weights[i] {
+			with[word]++
+		}
 	}
-	texts, average := l.texts()
 	words := slices.Compact(slices.Sorted(slices.Values(wordsOf(query))))
-	rarity := map[string]float64{}
-	for _, word := range words {
-		with := 0
-		for _, text := range texts {
-			if text.weights[word] > 0 {
-				with++
-			}
-		}
-		rarity[word] = math.Log(1 + (float64(len(texts))-float64(with)+0.5)/(float64(with)+0.5))
-	}
 	named := strings.FieldsFunc(query, func(r rune) bool { return r == ',' || unicode.IsSpace(r) })
-	var all []candidate
-	for _, text := range texts {
-		c := candidate{index: text.index, score: l.naming(text.index, named)}
-		for _, word := range words {
-			const k, b = 1.2, 0.75
-			if w := text.weights[word]; w > 0 {
-				c.score += rarity[word] * w * (k + 1) / (w + k*(1-b+b*text.length/average))
+	scores := map[int]float64{}
+	for i, own := range weights {
+		if own == nil {
+			continue
+		}
+		score := l.naming(i, named)
+		if score == 0 {
+			for _, word := range words {
+				if own[word] > 0 {
+					score += own[word] * math.Log(1+float64(len(l.tools))/with[word])
+				}
 			}
+			score *= 1 + 1/float64(len(l.tools[i].Name)) // the rest of a long name says something else
 		}
-		if c.score > 0 {
-			c.score *= 1 + l.covered(text.index, words)
-			all = append(all, c)
+		if score > 0 {
+			scores[i] = score
 		}
 	}
-	slices.SortStableFunc(all, func(a, b candidate) int { return cmp.Compare(b.score, a.score) })
-	if len(all) > 0 && all[0].score >= beginsName { // the model knows what it wants
-		all = slices.DeleteFunc(all, func(c candidate) bool { return c.score < beginsName })
-	}
-	indexes := make([]int, len(all))
-	for i, c := range all {
-		indexes[i] = c.index
+	indexes := slices.SortedFunc(maps.Keys(scores), func(a, b int) int {
+		return cmp.Or(cmp.Compare(scores[b], scores[a]), cmp.Compare(a, b))
+	})
+	if len(indexes) > 0 && scores[indexes[0]] >= beginsName { // the model knows what it wants
+		indexes = slices.DeleteFunc(indexes, func(i int) bool { return scores[i] < beginsName })
 	}
 	return indexes
 }
 
-// covered returns how much of a tool's own name a query says, from 0 to 1.
-func (l listing) covered(i int, words []string) float64 {
-	own := wordsOf(strings.TrimPrefix(l.tools[i].Name, "mcp__"+l.servers[i]+"__"))
-	n := 0
-	for _, word := range own {
-		if slices.Contains(words, word) {
-			n++
-		}
-	}
-	return float64(n) / float64(max(len(own), 1))
-}
-
-// naming scores a tool that the query names.
+// naming scores a tool that the query names. What is named first comes first.
 func (l listing) naming(i int, named []string) float64 {
 	name := l.tools[i].Name
 	own := strings.TrimPrefix(name, "mcp__"+l.servers[i]+"__")
 	score := 0.0
-	for _, word := range named {
+	for at, word := range named {
 		switch {
 		case strings.EqualFold(word, name), strings.EqualFold(word, own) && strings.ContainsAny(own, "_-"):
-			score = max(score, isName)
+			score = max(score, isName-float64(at))
 		case strings.Contains(word, "__") && len(word) <= len(name) && strings.EqualFold(word, name[:len(word)]):
 			score = max(score, beginsName)
 		}
@@ -92,34 +80,18 @@ func (l listing) naming(i int, named []string) float64 {
 	return score
 }
 
-// indexed holds the words of a tool.
-type indexed struct {
-	index   int
-	weights map[string]float64
-	length  float64
-}
-
-// texts returns the words of all deferred tools, and the average number of them.
-func (l listing) texts() (all []indexed, average float64) {
-	for i := range l.tools {
-		if l.servers[i] == "" {
-			continue
+// weightsOf returns how much each word of a tool counts.
+func weightsOf(t *tool.Tool) map[string]float64 {
+	weights := map[string]float64{}
+	add := func(text string, weight float64) {
+		for _, word := range wordsOf(text) {
+			weights[word] = max(weights[word], weight)
 		}
-		t := indexed{index: i, weights: map[string]float64{}}
-		for _, field := range []struct {
-			text   string
-			weight float64
-		}{{l.tools[i].Name, inName}, {strings.Join(parameterNames(l.tools[i].Parameters), " "), inParameters},
-			{l.tools[i].Description, inDescription}} {
-			for _, word := range wordsOf(field.text) {
-				t.weights[word] += field.weight
-				t.length++
-			}
-		}
-		average += t.length
-		all = append(all, t)
 	}
-	return all, max(average/max(float64(len(all)), 1), 1)
+	add(t.Name, inName)
+	add(strings.Join(parameterNames(t.Parameters), " "), inParameters)
+	add(t.Description, inDescription)
+	return weights
 }
 
 // wordsOf returns the words of a text in lower case. Names such as getIssue and get_issues have the
