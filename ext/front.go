@@ -82,28 +82,18 @@ func ParseFront(f File) *Front {
 // split returns the front matter, the text after it, and the number of the line that begins the
 // front matter, or 0.
 func (p *Front) split(text string) (front, body string, line int) {
-	rest := text
-	for line = 1; ; line++ {
-		first, after, more := strings.Cut(rest, "\n")
-		if fence := strings.TrimRight(first, " \t"); fence != "" || !more {
-			if fence != "---" || !more {
-				return "", text, 0
-			}
-			rest = after
-			break
-		}
-		rest = after
+	begin := strings.TrimLeft(text, " \t\n")
+	first, rest, more := strings.Cut(begin, "\n")
+	if !more || strings.TrimRight(first, " \t") != "---" {
+		return "", text, 0
 	}
-	for at := 0; at < len(rest); {
-		end := strings.IndexByte(rest[at:], '\n')
-		next := at + end + 1
-		if end < 0 {
-			next = len(rest)
+	line = 1 + strings.Count(text[:len(text)-len(begin)], "\n")
+	at := 0
+	for next := range strings.Lines(rest) {
+		if strings.TrimRight(next, " \t\n") == "---" {
+			return rest[:at], rest[at+len(next):], line
 		}
-		if strings.TrimRight(rest[at:next], " \t\n") == "---" {
-			return rest[:at], rest[next:], line
-		}
-		at = next
+		at += len(next)
 	}
 	p.Mistake(line, "the front matter has no end: a line of three hyphens (---)")
 	return "", text, 0
@@ -125,11 +115,10 @@ func (p *Front) parse(front string, line int) {
 	}
 	for _, c := range chunks[:min(len(chunks), maxFields+1)] {
 		f := &field{name: c.name, line: c.line, raw: c.value()}
-		if own, err := parseYAML(c.text); err == nil && len(own) == 1 {
+		if own, err := parseYAML(string(c.text)); err == nil && len(own) == 1 {
 			f.node = own[0].node
 		} else if c.meantAsYAML() {
-			p.Mistake(c.line, "the value of %s is not valid YAML (%s), so it is read as it is written", shown(c.name),
-				why(err))
+			p.Mistake(c.line, "the value of %s is not valid YAML, so it is read as it is written", shown(c.name))
 		}
 		p.add(f)
 	}
@@ -171,25 +160,11 @@ func parseYAML(text string) (fields []*field, err error) {
 	return fields, nil
 }
 
-// why returns the text of an error of the YAML parser without its prefix and line, which is that of
-// a part.
-func why(err error) string {
-	if err == nil {
-		return "it has several fields"
-	}
-	text := strings.TrimPrefix(err.Error(), "yaml: ")
-	if after, found := strings.CutPrefix(text, "line "); found {
-		if _, reason, found := strings.Cut(after, ": "); found {
-			text = reason
-		}
-	}
-	return sanitize.Line(text)
-}
-
 // chunk is a field as it is written, with the lines that continue it.
 type chunk struct {
-	name, text string
-	line       int
+	name string
+	text []byte
+	line int
 }
 
 // meantAsYAML reports whether a value that is not valid YAML was not meant as plain text.
@@ -199,41 +174,32 @@ func (c *chunk) meantAsYAML() bool {
 		return true
 	}
 	return value[0] == '"' || value[0] == '\'' || strings.ContainsAny(value[:1], "|>") &&
-		strings.Contains(strings.TrimSpace(c.text), "\n")
+		bytes.Contains(bytes.TrimSpace(c.text), []byte("\n"))
 }
 
 // value returns the text after the name and the colon, on one line.
 func (c *chunk) value() string {
-	_, value, _ := strings.Cut(c.text, ":")
-	return oneLine(value)
+	_, value, _ := bytes.Cut(c.text, []byte(":"))
+	return oneLine(string(value))
 }
 
 // chunks divides front matter that begins at a line into fields, by their names at the beginnings
 // of lines.
 func (p *Front) chunks(front string, line int) (list []chunk) {
-	var lines []string // of the last field
-	end := func() {
-		if len(list) > 0 {
-			list[len(list)-1].text = strings.Join(lines, "")
-		}
-		lines = nil
-	}
 	for text := range strings.Lines(front) {
 		name, _, colon := strings.Cut(text, ":")
-		isName := colon && isFieldName(name) && strings.Trim(text[len(name)+1:][:1], " \t\n") == ""
+		last := len(list) - 1
 		switch {
-		case isName:
-			end()
-			list = append(list, chunk{name: strings.TrimRight(name, " \t"), line: line})
-			lines = append(lines, text)
+		case colon && isFieldName(name) && strings.Trim(text[len(name)+1:][:1], " \t\n") == "":
+			list = append(list, chunk{name: strings.TrimRight(name, " \t"), text: []byte(text), line: line})
+		case last < 0:
 		case strings.TrimSpace(text) == "" || strings.HasPrefix(text, "#"):
-			lines = append(lines, "\n")
+			list[last].text = append(list[last].text, '\n')
 		default:
-			lines = append(lines, text)
+			list[last].text = append(list[last].text, text...)
 		}
 		line++
 	}
-	end()
 	return list
 }
 

@@ -65,8 +65,7 @@ func TestM6_FrontMatter(t *testing.T) {
 				BodyLine: 8}},
 		{"quotes and what follows", "---\ndescription: \"Reads\" and writes\nhidden: true\n---\n",
 			read{Description: `"Reads" and writes`, Hidden: true, BodyLine: 5,
-				Mistakes: []string{"a.md, line 2: the value of description is not valid YAML (did not find expected " +
-					"key), so it is read as it is written"}}},
+				Mistakes: []string{"a.md, line 2: the value of description is not valid YAML, so it is read as it is written"}}},
 		{"block text", "---\ndescription: |\n  One: two\n  three\nargument-hint: >-\n  a\n  b\n---\n",
 			read{Description: "One: two\nthree", Hint: "a b", BodyLine: 9}},
 		{"hints look like lists", "---\nargument-hint: [issue-number]\n---\n", read{Hint: "[issue-number]",
@@ -131,11 +130,7 @@ func TestM6_FrontMatterIsBounded(t *testing.T) {
 		{"fields that are no YAML", "---\ndescription: a: b\n" + fields(5000) + "---\nBody",
 			"a.md, line 102: there are more than 100 fields; the others are not used"},
 		{"nested", "---\ndescription: " + strings.Repeat("[", 20_000) + "\n---\nBody",
-			"a.md, line 2: the value of description is not valid YAML (exceeded max depth of 10000), so it is read " +
-				"as it is written"},
-		{"a long error", "---\ndescription: [*" + strings.Repeat("a", 40_000) + "\n---\nBody",
-			"a.md, line 2: the value of description is not valid YAML (unknown anchor '" + strings.Repeat("a",
-				484) + "...), so it is read as it is written"},
+			"a.md, line 2: the value of description is not valid YAML, so it is read as it is written"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := readFront(c.data)

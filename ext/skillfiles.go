@@ -6,8 +6,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path"
-	"slices"
 	"strings"
 
 	"github.com/attractor-go/attractor/internal/texts"
@@ -17,7 +15,7 @@ import (
 const (
 	maxFiles   = 100
 	maxEntries = 1000 // that are looked at
-	maxDepth   = 6
+	maxDepth   = 5
 	maxNotes   = 5
 )
 
@@ -61,7 +59,7 @@ func regular(root *os.Root) error {
 }
 
 // files returns the names of the skill's other files, relative to its directory, and what a reader
-// should know about others.
+// should know about others. Links to directories are not followed.
 func (s *Skill) files() (list, notes []string) {
 	if s.Dir == "" {
 		return nil, nil
@@ -71,75 +69,35 @@ func (s *Skill) files() (list, notes []string) {
 		return nil, []string{"the directory of the skill cannot be read: " + texts.Error(err)}
 	}
 	defer root.Close() // it was only read
-	l := lister{root: root}
-	l.dir(".", 1)
-	return l.list, l.notes
-}
-
-// lister lists the files below a directory.
-type lister struct {
-	root        *os.Root
-	list, notes []string
-	looked      int
-	full        bool
-}
-
-// dir lists a directory.
-func (l *lister) dir(name string, depth int) {
-	entries, err := l.read(name)
-	if err != nil {
-		l.note("%s cannot be read: %s", texts.Shown(name), texts.Error(err))
-		return
-	}
-	for _, e := range entries {
-		if e.Name() == ".git" || depth == 1 && e.Name() == SkillFile {
-			continue
-		}
-		if l.looked++; l.looked > maxEntries || len(l.list) >= maxFiles {
-			if !l.full {
-				l.note("the skill has more files than are listed here")
-				l.full = true
-			}
-			return
-		}
-		l.entry(path.Join(name, e.Name()), depth)
-	}
-}
-
-// read returns the first entries of a directory, in order.
-func (l *lister) read(name string) (entries []fs.DirEntry, err error) {
-	f, err := l.root.Open(name)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close() // it was only read
-	entries, err = f.ReadDir(maxEntries + 1)
-	if errors.Is(err, io.EOF) {
-		err = nil
-	}
-	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
-	return entries, err
-}
-
-// entry lists a file, or the files of a directory.
-func (l *lister) entry(name string, depth int) {
-	info, err := l.root.Stat(name)
-	switch {
-	case err != nil:
-		l.note("%s is not listed, because it leads out of the skill's directory or cannot be read", texts.Shown(name))
-	case info.Mode().IsRegular():
-		l.list = append(l.list, name)
-	case info.IsDir() && depth < maxDepth:
-		// a link may lead to a directory above it
-		if link, err := l.root.Lstat(name); err == nil && link.Mode()&fs.ModeSymlink == 0 {
-			l.dir(name, depth+1)
+	note := func(format string, args ...any) {
+		if len(notes) < maxNotes {
+			notes = append(notes, fmt.Sprintf(format, args...))
 		}
 	}
-}
-
-// note keeps what a reader should know.
-func (l *lister) note(format string, args ...any) {
-	if len(l.notes) < maxNotes {
-		l.notes = append(l.notes, fmt.Sprintf(format, args...))
+	looked := 0
+	visit := func(name string, entry fs.DirEntry, err error) error {
+		looked++
+		switch {
+		case err != nil:
+			note("%s cannot be read: %s", texts.Shown(name), texts.Error(err))
+			return nil
+		case name == "." || name == SkillFile:
+			return nil
+		case entry.IsDir() && (entry.Name() == ".git" || strings.Count(name, "/") == maxDepth):
+			return fs.SkipDir
+		case len(list) == maxFiles || looked > maxEntries:
+			note("the skill has more files than are listed here")
+			return fs.SkipAll
+		}
+		info, err := root.Stat(name)
+		switch {
+		case err != nil:
+			note("%s is not listed, because it leads out of the skill's directory or cannot be read", texts.Shown(name))
+		case info.Mode().IsRegular():
+			list = append(list, name)
+		}
+		return nil
 	}
+	_ = fs.WalkDir(root.FS(), ".", visit) // visit returns no error
+	return list, notes
 }

@@ -111,29 +111,33 @@ func shownAll(files []string) (all []string) {
 func listing(skills []*Skill, budget int) (list, shortened string) {
 	skills = slices.Clone(skills)
 	slices.SortFunc(skills, func(a, b *Skill) int { return strings.Compare(a.Name, b.Name) })
-	length := fitting(skills, budget)
-	var b strings.Builder
-	for i, s := range skills {
-		line := s.line(length)
-		if b.Len()+len(line)+len(moreSkills) > budget && b.Len()+sizeWith(skills[i:], length) > budget {
-			fmt.Fprintf(&b, moreSkills, len(skills)-i)
-			return b.String(), fmt.Sprintf(
-				"the list of %d skills does not fit into %d bytes, so it has no descriptions, and not these skills: %s",
-				len(skills), budget,
-				namesOf(skills[i:]))
+	length, n := fitting(skills, budget), len(skills)
+	if sizeWith(skills, 0) > budget {
+		for n > 0 && sizeWith(skills[:n], 0)+len(moreSkills)+2 > budget { // the number has up to four digits
+			n--
 		}
-		b.WriteString(line)
+	}
+	var b strings.Builder
+	for _, s := range skills[:n] {
+		b.WriteString(s.line(length))
 	}
 	switch {
+	case n < len(skills):
+		fmt.Fprintf(&b, moreSkills, len(skills)-n)
+		var missing []string
+		for _, s := range skills[n:] {
+			missing = append(missing, s.Name)
+		}
+		shortened = "it has no descriptions, and not these skills: " + texts.SomeNames(missing)
 	case length == 0:
-		shortened = fmt.Sprintf("the list of %d skills does not fit into %d bytes, so it has no descriptions",
-			len(skills), budget)
+		shortened = "it has no descriptions"
 	case length < maxDescription:
-		shortened = fmt.Sprintf(
-			"the list of %d skills does not fit into %d bytes, so descriptions are cut after %d characters",
-			len(skills), budget, length)
+		shortened = fmt.Sprintf("descriptions are cut after %d characters", length)
+	default:
+		return b.String(), ""
 	}
-	return b.String(), shortened
+	return b.String(), fmt.Sprintf("the list of %d skills does not fit into %d bytes, so %s", len(skills), budget,
+		shortened)
 }
 
 // moreSkills is the line of a list that has not all skills.
@@ -143,26 +147,11 @@ const moreSkills = "  - and %d more\n"
 // bytes, or 0 if only descriptions that say nothing fit.
 func fitting(skills []*Skill, budget int) int {
 	const least = 20
-	if sizeWith(skills, maxDescription) <= budget {
-		return maxDescription
-	}
 	length := sort.Search(maxDescription, func(n int) bool { return sizeWith(skills, n+1) > budget })
 	if length < least {
 		return 0
 	}
 	return length
-}
-
-// namesOf returns the names of skills for a person.
-func namesOf(skills []*Skill) string {
-	var all []string
-	for _, s := range skills[:min(len(skills), 10)] {
-		all = append(all, s.Name)
-	}
-	if n := len(skills) - len(all); n > 0 {
-		all = append(all, fmt.Sprintf("%d more", n))
-	}
-	return strings.Join(all, ", ")
 }
 
 // sizeWith returns the bytes of the lines of skills whose descriptions have at most n characters.

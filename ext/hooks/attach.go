@@ -29,9 +29,7 @@ func (h *Hooks) Attach(o *agent.Options) {
 		o.Approve = h.approve(rules, o.Approve)
 	}
 	o.Middleware = append(slices.Clip(o.Middleware), h.Middleware)
-	o.BeforeInput = h.afterInput(o.BeforeInput)
-	o.BeforeStop = h.afterStop(o.BeforeStop)
-	o.BeforeCompact = h.afterCompact(o.BeforeCompact)
+	h.follow(&o.Hooks)
 	show := o.OnEvent
 	o.OnEvent = func(ev agent.Event) {
 		if show != nil {
@@ -93,45 +91,32 @@ func denials(rules tool.Authorize) tool.Authorize {
 	}
 }
 
-// afterInput returns a BeforeInput that calls first, and then asks the hooks about its message.
-func (h *Hooks) afterInput(first func(context.Context, agent.Message) (agent.Message, error)) func(context.Context,
-	agent.Message) (agent.Message, error) {
-	if first == nil {
-		return h.BeforeInput
-	}
-	return func(ctx context.Context, m agent.Message) (agent.Message, error) {
-		m, err := first(ctx, m)
-		if err != nil {
-			return m, err
+// follow makes the hooks for inputs, stops and compactions those after the ones that there are. If
+// one of these returns an error, or a prompt instead of a stop, they are not asked.
+func (h *Hooks) follow(o *agent.Hooks) {
+	input, stop, compact := o.BeforeInput, o.BeforeStop, o.BeforeCompact
+	o.BeforeInput = func(ctx context.Context, m agent.Message) (agent.Message, error) {
+		if input != nil {
+			var err error
+			if m, err = input(ctx, m); err != nil {
+				return m, err
+			}
 		}
 		return h.BeforeInput(ctx, m)
 	}
-}
-
-// afterStop returns a BeforeStop that calls first, and asks the hooks if first returns no prompt.
-func (h *Hooks) afterStop(first func(context.Context, agent.Stop) (string, error)) func(context.Context,
-	agent.Stop) (string, error) {
-	if first == nil {
-		return h.BeforeStop
-	}
-	return func(ctx context.Context, stop agent.Stop) (string, error) {
-		if prompt, err := first(ctx, stop); prompt != "" || err != nil {
-			return prompt, err
+	o.BeforeStop = func(ctx context.Context, s agent.Stop) (string, error) {
+		if stop != nil {
+			if prompt, err := stop(ctx, s); prompt != "" || err != nil {
+				return prompt, err
+			}
 		}
-		return h.BeforeStop(ctx, stop)
+		return h.BeforeStop(ctx, s)
 	}
-}
-
-// afterCompact returns a BeforeCompact that returns what first and the hooks want to keep.
-func (h *Hooks) afterCompact(first func(context.Context, agent.Compacting) (string, error)) func(context.Context,
-	agent.Compacting) (string, error) {
-	if first == nil {
-		return h.BeforeCompact
-	}
-	return func(ctx context.Context, about agent.Compacting) (string, error) {
-		keep, err := first(ctx, about)
-		if err != nil {
-			return "", err
+	o.BeforeCompact = func(ctx context.Context, about agent.Compacting) (keep string, err error) {
+		if compact != nil {
+			if keep, err = compact(ctx, about); err != nil {
+				return "", err
+			}
 		}
 		more, err := h.BeforeCompact(ctx, about)
 		return strings.TrimSpace(keep + "\n\n" + more), err

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"strings"
 
@@ -45,9 +46,7 @@ func (h *Hooks) judge(ctx context.Context, event Event, req tool.Request) (o Opi
 		if v.Input, err = h.masked(v.Input); err != nil {
 			return o, err
 		}
-		payload := map[string]any{"tool_name": v.Name, "tool_input": v.Input, "tool_use_id": req.Call.ID}
-		a, err := h.ask(ctx, occasion{event: event, names: v.names, session: req.SessionID,
-			agent: h.agentOf(ctx, req.AgentID), dir: req.Dir, payload: payload, call: &req})
+		a, err := h.askAbout(ctx, event, v, &req, nil)
 		if err != nil {
 			return o, err
 		}
@@ -73,6 +72,15 @@ func (h *Hooks) judge(ctx context.Context, event Event, req tool.Request) (o Opi
 		h.interrupt()
 	}
 	return o, nil
+}
+
+// askAbout asks the hooks of an event about a view of a call and what came of it.
+func (h *Hooks) askAbout(ctx context.Context, event Event, v *view, req *tool.Request,
+	outcome map[string]any) (answer, error) {
+	payload := map[string]any{"tool_name": v.Name, "tool_input": v.Input, "tool_use_id": req.Call.ID}
+	maps.Copy(payload, outcome)
+	return h.ask(ctx, occasion{event: event, names: v.names, session: req.SessionID,
+		agent: h.agentOf(ctx, req.AgentID), dir: req.Dir, payload: payload, call: req})
 }
 
 // change returns the arguments that hooks want for a view.
@@ -170,14 +178,11 @@ func (h *Hooks) after(ctx context.Context, call *tool.Call, result *tool.Result,
 	}
 	for i := range views {
 		v := &views[i]
-		payload := map[string]any{"tool_name": v.Name, "tool_input": v.Input, "tool_use_id": call.ID}
+		outcome := map[string]any{"error": errorText(result, failed), "is_interrupt": false}
 		if event == PostToolUse {
-			payload["tool_response"] = response(v, result)
-		} else {
-			payload["error"], payload["is_interrupt"] = errorText(result, failed), false
+			outcome = map[string]any{"tool_response": response(v, result)}
 		}
-		a, err := h.ask(ctx, occasion{event: event, names: v.names, session: call.SessionID,
-			agent: h.agentOf(ctx, call.AgentID), dir: dir, payload: payload, call: &req})
+		a, err := h.askAbout(ctx, event, v, &req, outcome)
 		if err != nil {
 			return texts
 		}

@@ -143,11 +143,11 @@ func (p *parser) lose(line int, format string, args ...any) {
 
 // drop notes a mistake because of which a hook of an event is not used.
 func (p *parser) drop(event Event, line int, format string, args ...any) {
+	note := p.mistake
 	if event.guards() {
-		p.lose(line, format+", so the hook is not used", args...)
-		return
+		note = p.lose
 	}
-	p.mistake(line, format+", so the hook is not used", args...)
+	note(line, format+", so the hook is not used", args...)
 }
 
 func (p *parser) root(root *texts.JSON) {
@@ -295,54 +295,45 @@ func (p *parser) hook(h Hook, n *texts.JSON) {
 
 // field reads a member of a hook. It reports whether the hook can be used.
 func (p *parser) field(h *Hook, m *texts.Member) bool {
-	ok := true
-	switch m.Name {
-	case "command":
-		h.Command, ok = m.Value.(string)
-	case "if":
-		h.If, ok = m.Value.(string)
-		if ok && h.If != "" && !h.Event.aboutCalls() {
-			p.drop(h.Event, m.Line, "if is about tool calls, and %s is about none", h.Event)
-			return false
-		}
-	case "async", "asyncRewake":
-		var on bool
-		if on, ok = m.Value.(bool); on {
-			h.Async = true
-		}
-		if on && m.Name == "asyncRewake" {
-			p.mistake(m.Line, "asyncRewake is not supported; the hook runs as with async, and its exit code 2 "+
-				"wakes nobody")
-		}
-	case "timeout":
+	var text string
+	var on bool
+	target := map[string]any{"command": &h.Command, "if": &h.If, "async": &on, "asyncRewake": &on, "args": &h.Args,
+		"onFailure": &text, "shell": &text}[m.Name]
+	switch wrong := string(m.Raw) == "null" || json.Unmarshal(m.Raw, target) != nil; {
+	case target == nil || !wrong:
+	case m.Name == "args":
+		p.drop(h.Event, m.Line, `args must be an array of strings such as ["-v"]`)
+		return false
+	default:
+		p.drop(h.Event, m.Line, "%s must not be %s", m.Name, m.Is())
+		return false
+	}
+	h.Async = h.Async || on
+	switch {
+	case m.Name == "if" && h.If != "" && !h.Event.aboutCalls():
+		p.drop(h.Event, m.Line, "if is about tool calls, and %s is about none", h.Event)
+		return false
+	case m.Name == "asyncRewake" && on:
+		p.mistake(m.Line, "asyncRewake is not supported; the hook runs as with async, and its exit code 2 wakes nobody")
+	case m.Name == "timeout":
 		return p.timeout(h, m)
-	case "args":
-		return p.args(h, m)
-	case "onFailure":
-		value, _ := m.Value.(string)
-		if h.Block = value == "block"; h.Block && !h.Event.guards() {
+	case m.Name == "onFailure" && !slices.Contains([]string{"block", "allow", "continue", "ignore"}, text):
+		p.drop(h.Event, m.Line, `onFailure must be "block" or "continue"`)
+		return false
+	case m.Name == "onFailure":
+		if h.Block = text == "block"; h.Block && !h.Event.guards() {
 			p.mistake(m.Line, "onFailure has no effect on %s, whose hooks can prevent nothing", h.Event)
 		}
-		if ok = h.Block || value == "allow" || value == "continue" || value == "ignore"; !ok {
-			p.drop(h.Event, m.Line, `onFailure must be "block" or "continue"`)
-			return false
-		}
-	case "shell":
-		if value, _ := m.Value.(string); value != "bash" && value != "sh" {
-			p.drop(h.Event, m.Line, `the shell must be "bash"`)
-			return false
-		}
-	case "once":
+	case m.Name == "shell" && text != "bash" && text != "sh":
+		p.drop(h.Event, m.Line, `the shell must be "bash"`)
+		return false
+	case m.Name == "once":
 		p.mistake(m.Line, "once is not supported; the hook runs each time")
-	case "type", "statusMessage", "description", "name", "id":
-	default:
+	case target == nil && !slices.Contains([]string{"type", "statusMessage", "description", "name", "id"}, m.Name):
 		p.mistake(m.Line, "%s is not known, so it has no effect; supported are type, command, args, timeout, async, "+
 			"if and onFailure", texts.Shown(m.Name))
 	}
-	if !ok {
-		p.drop(h.Event, m.Line, "%s must not be %s", m.Name, m.Is())
-	}
-	return ok
+	return true
 }
 
 // timeout reads the seconds that a hook may take.
@@ -362,23 +353,5 @@ func (p *parser) timeout(h *Hook, m *texts.Member) bool {
 		seconds = most
 	}
 	h.Timeout = max(time.Duration(seconds*float64(time.Second)), time.Millisecond)
-	return true
-}
-
-// args reads the arguments of a program.
-func (p *parser) args(h *Hook, m *texts.Member) bool {
-	h.Args = []string{}
-	for i := range m.Items {
-		text, ok := m.Items[i].Value.(string)
-		if !ok {
-			p.drop(h.Event, m.Items[i].Line, "args must have strings, not %s", m.Items[i].Is())
-			return false
-		}
-		h.Args = append(h.Args, text)
-	}
-	if m.Kind != texts.Array {
-		p.drop(h.Event, m.Line, `args must be an array of strings such as ["-v"], not %s`, m.Is())
-		return false
-	}
 	return true
 }

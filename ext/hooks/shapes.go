@@ -131,39 +131,25 @@ func absolute(name, dir string) string {
 
 // renamed returns the parameters of a tool that Claude Code calls by other names.
 func renamed(tool string) map[string]string {
-	switch tool {
-	case "shell":
-		return map[string]string{"timeout_ms": "timeout"}
-	case "run_shell_command":
-		return map[string]string{"is_background": "run_in_background"}
-	case "exec_command":
-		return map[string]string{"cmd": "command"}
-	case "write_stdin":
-		return map[string]string{"chars": "command"}
-	case "process":
-		return map[string]string{"input": "command"}
-	case "view_image":
-		return map[string]string{"path": "file_path"}
-	case "read_file":
-		return map[string]string{"start_line": "offset"}
-	case "replace":
-		return map[string]string{"allow_multiple": "replace_all"}
-	case "grep":
-		return map[string]string{"glob_filter": "glob", "case_insensitive": "-i", "max_results": "head_limit",
-			"context": "-C"}
-	case "grep_search":
-		return map[string]string{"dir_path": "path", "include_pattern": "glob", "total_max_matches": "head_limit",
-			"context": "-C", "after": "-A", "before": "-B"}
-	case "glob", "list_directory":
-		return map[string]string{"dir_path": "path"}
-	case "spawn_agent":
-		return map[string]string{"task": "prompt", "agent": "subagent_type"}
-	case "invoke_agent":
-		return map[string]string{"agent_name": "subagent_type"}
-	case "update_plan":
-		return map[string]string{"plan": "todos"}
-	}
-	return nil
+	return map[string]map[string]string{
+		"shell":             {"timeout_ms": "timeout"},
+		"run_shell_command": {"is_background": "run_in_background"},
+		"exec_command":      {"cmd": "command"},
+		"write_stdin":       {"chars": "command"},
+		"process":           {"input": "command"},
+		"view_image":        {"path": "file_path"},
+		"read_file":         {"start_line": "offset"},
+		"replace":           {"allow_multiple": "replace_all"},
+		"grep": {"glob_filter": "glob", "case_insensitive": "-i", "max_results": "head_limit",
+			"context": "-C"},
+		"grep_search": {"dir_path": "path", "include_pattern": "glob", "total_max_matches": "head_limit",
+			"context": "-C", "after": "-A", "before": "-B"},
+		"glob":           {"dir_path": "path"},
+		"list_directory": {"dir_path": "path"},
+		"spawn_agent":    {"task": "prompt", "agent": "subagent_type"},
+		"invoke_agent":   {"agent_name": "subagent_type"},
+		"update_plan":    {"plan": "todos"},
+	}[tool]
 }
 
 // plainView returns a call with other names for its parameters, and absolute paths.
