@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -16,6 +15,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/internal/atomicfile"
 	"github.com/attractor-go/attractor/internal/texts"
 	"github.com/attractor-go/attractor/internal/userfiles"
 	"github.com/attractor-go/attractor/rules"
@@ -52,7 +52,7 @@ func KeepRules(ctx context.Context, getenv func(string) string, list ...KeptRule
 			return "", err
 		}
 	}
-	return changeKept(ctx, getenv, func(f *keptFile) error {
+	return changeKept(ctx, getenv, func(f keptFile) error {
 		for _, k := range list {
 			if err := f.add(k); err != nil {
 				return err
@@ -68,7 +68,7 @@ var ErrNotKept = errors.New("no such rule was kept")
 // DropRule removes a rule from the user's file and returns its name. The error wraps [ErrNotKept]
 // if it is not there. An empty Verdict means any.
 func DropRule(ctx context.Context, getenv func(string) string, k KeptRule) (file string, err error) {
-	return changeKept(ctx, getenv, func(f *keptFile) error { return f.remove(k) })
+	return changeKept(ctx, getenv, func(f keptFile) error { return f.remove(k) })
 }
 
 // KeptRules returns the rules that a person has kept: those for single projects in the order of
@@ -89,12 +89,19 @@ func KeptRules(getenv func(string) string) (list []KeptRule, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	places := slices.Sorted(maps.Keys(f.places))
-	for _, project := range append(places[1:], "") { // which is the first
+	projects, err := objectIn(f, "projects")
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	for _, project := range append(slices.Sorted(maps.Keys(projects)), "") {
+		place, err := f.place(project)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
 		for _, verdict := range verdicts() {
-			all, _ := f.places[project].rules(verdict) // a session tells the mistake
-			for _, raw := range all {
-				list = append(list, KeptRule{project, verdict, textOf(raw)})
+			all, _ := rulesIn(place, verdict) // a session tells the mistake
+			for _, one := range all {
+				list = append(list, KeptRule{project, verdict, textOf(one)})
 			}
 		}
 	}
@@ -105,12 +112,12 @@ func KeptRules(getenv func(string) string) (list []KeptRule, err error) {
 func verdicts() []string { return []string{"allow", "ask", "deny"} }
 
 // textOf returns the text of a rule, which is a string or the rule of an object.
-func textOf(raw json.RawMessage) (text string) {
-	var with struct{ Rule string }
-	if json.Unmarshal(raw, &text) == nil || json.Unmarshal(raw, &with) != nil {
-		return text
+func textOf(rule any) (text string) {
+	if object, is := rule.(map[string]any); is {
+		rule = object["rule"]
 	}
-	return with.Rule
+	text, _ = rule.(string)
+	return text
 }
 
 // check returns an error unless a session would take the rule.
@@ -129,86 +136,72 @@ func OneRule(name, list, rule string) rules.Source {
 	return rules.Source{Name: name, Data: data, Lineless: true}
 }
 
-// keptFile is the content of the user's file of rules.
-type keptFile struct {
-	rest   map[string]json.RawMessage // what else it holds
-	places map[string]ruleLists       // by projects; those for everywhere have the empty name
+// keptFile is the content of the user's file of rules, as it was decoded.
+type keptFile map[string]any
+
+// parseKept returns the content of the file, which may be empty.
+func parseKept(data []byte) (f keptFile, err error) {
+	data = bytes.TrimSpace(bytes.TrimPrefix(data, []byte("\ufeff")))
+	if len(data) == 0 {
+		return keptFile{}, nil
+	}
+	if _, err := texts.ReadJSON(data); err != nil { // the decoder would overlook what follows
+		return nil, err
+	}
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.UseNumber()
+	if err := dec.Decode(&f); err != nil {
+		return nil, err
+	}
+	if f == nil {
+		return nil, errors.New("it holds null where an object is expected")
+	}
+	return f, nil
 }
 
-// ruleLists holds lists of rules by their verdicts, and other permissions, such as defaultMode.
-type ruleLists map[string]json.RawMessage
+// objectIn returns a member that is an object, which it makes if there is none.
+func objectIn(in map[string]any, name string) (map[string]any, error) {
+	if _, has := in[name]; !has {
+		in[name] = map[string]any{}
+	}
+	object, is := in[name].(map[string]any)
+	if !is {
+		return nil, fmt.Errorf("%s must be an object", texts.Shown(name))
+	}
+	return object, nil
+}
 
-// rules returns the rules with a verdict.
-func (l ruleLists) rules(verdict string) (list []json.RawMessage, err error) {
-	if raw, ok := l[verdict]; ok {
-		if err := json.Unmarshal(raw, &list); err != nil {
-			return nil, fmt.Errorf("permissions.%s: %w", verdict, err)
-		}
+// place returns the permissions of a project, or those for everywhere if it is empty.
+func (f keptFile) place(project string) (map[string]any, error) {
+	if project == "" {
+		return objectIn(f, "permissions")
+	}
+	projects, err := objectIn(f, "projects")
+	if err != nil {
+		return nil, err
+	}
+	of, err := objectIn(projects, project)
+	if err != nil {
+		return nil, err
+	}
+	return objectIn(of, "permissions")
+}
+
+// rulesIn returns the rules with a verdict.
+func rulesIn(place map[string]any, verdict string) ([]any, error) {
+	list, is := place[verdict].([]any)
+	if _, has := place[verdict]; has && !is {
+		return nil, fmt.Errorf("permissions.%s must be an array", verdict)
 	}
 	return list, nil
 }
 
-// set replaces the rules with a verdict.
-func (l ruleLists) set(verdict string, list []json.RawMessage) (err error) {
-	if len(list) == 0 {
-		delete(l, verdict)
-		return nil
-	}
-	l[verdict], err = texts.PlainJSON(list)
-	return err
-}
-
-// ofProject is what the file has of a project.
-type ofProject struct {
-	Permissions ruleLists `json:"permissions"`
-}
-
-// parseKept returns the content of the file, which may be empty.
-func parseKept(data []byte) (*keptFile, error) {
-	f := &keptFile{rest: map[string]json.RawMessage{}, places: map[string]ruleLists{}}
-	data = bytes.TrimPrefix(data, []byte("\ufeff"))
-	if len(bytes.TrimSpace(data)) > 0 {
-		if err := json.Unmarshal(data, &f.rest); err != nil {
-			return nil, err
-		}
-	}
-	projects, everywhere := map[string]ofProject{}, ruleLists{}
-	for name, to := range map[string]any{"projects": &projects, "permissions": &everywhere} {
-		if raw, ok := f.rest[name]; ok {
-			d := json.NewDecoder(bytes.NewReader(raw))
-			d.DisallowUnknownFields() // which would be lost
-			if err := d.Decode(to); err != nil {
-				return nil, fmt.Errorf("%s: %w", name, err)
-			}
-		}
-	}
-	if f.rest == nil || projects == nil || everywhere == nil {
-		return nil, errors.New("it holds null where an object is expected")
-	}
-	for name, of := range projects {
-		f.places[name] = of.Permissions
-	}
-	f.places[""] = everywhere
-	return f, nil
-}
-
 // text returns the file as a person reads it.
-func (f *keptFile) text() ([]byte, error) {
-	projects := map[string]ofProject{}
-	for name, lists := range f.places {
-		if name != "" && len(lists) > 0 {
-			projects[name] = ofProject{lists}
-		}
+func (f keptFile) text() ([]byte, error) {
+	if _, err := objectIn(f, "permissions"); err != nil { // a file of rules has them
+		return nil, err
 	}
-	all := map[string]any{}
-	for name, raw := range f.rest {
-		all[name] = raw
-	}
-	all["permissions"] = f.places[""] // a file of rules has them
-	if delete(all, "projects"); len(projects) > 0 {
-		all["projects"] = projects
-	}
-	whole, err := texts.PlainJSON(all)
+	whole, err := texts.PlainJSON(f)
 	if err != nil {
 		return nil, err
 	}
@@ -219,47 +212,50 @@ func (f *keptFile) text() ([]byte, error) {
 }
 
 // add adds a rule, unless it is there.
-func (f *keptFile) add(k KeptRule) error {
-	if f.places[k.Project] == nil {
-		f.places[k.Project] = ruleLists{}
-	}
-	list, err := f.places[k.Project].rules(k.Verdict)
-	if err != nil || slices.ContainsFunc(list, k.isIn) {
-		return err
-	}
-	added, err := texts.PlainJSON(k.Rule)
+func (f keptFile) add(k KeptRule) error {
+	place, err := f.place(k.Project)
 	if err != nil {
 		return err
 	}
-	return f.places[k.Project].set(k.Verdict, append(list, added))
+	list, err := rulesIn(place, k.Verdict)
+	if err == nil && !slices.ContainsFunc(list, k.isIn) {
+		place[k.Verdict] = append(list, k.Rule)
+	}
+	return err
 }
 
 // isIn reports whether an element of a list has the rule.
-func (k KeptRule) isIn(raw json.RawMessage) bool { return textOf(raw) == k.Rule }
+func (k KeptRule) isIn(rule any) bool { return textOf(rule) == k.Rule }
 
 // remove removes a rule.
-func (f *keptFile) remove(k KeptRule) error {
+func (f keptFile) remove(k KeptRule) error {
+	place, err := f.place(k.Project)
+	if err != nil {
+		return err
+	}
 	found := false
-	lists := f.places[k.Project]
 	for _, verdict := range verdicts() {
-		list, err := lists.rules(verdict)
+		list, err := rulesIn(place, verdict)
 		if err != nil || k.Verdict != "" && k.Verdict != verdict || !slices.ContainsFunc(list, k.isIn) {
 			continue
 		}
 		found = true
-		if err := lists.set(verdict, slices.DeleteFunc(list, k.isIn)); err != nil {
-			return err
+		if place[verdict] = slices.DeleteFunc(list, k.isIn); len(place[verdict].([]any)) == 0 {
+			delete(place, verdict)
 		}
 	}
 	if !found {
 		return ErrNotKept
+	}
+	if projects, _ := f["projects"].(map[string]any); k.Project != "" && len(place) == 0 {
+		delete(projects, k.Project)
 	}
 	return nil
 }
 
 // changeKept changes the user's file of rules, which nobody else changes meanwhile, and returns its
 // name.
-func changeKept(ctx context.Context, getenv func(string) string, change func(*keptFile) error) (file string,
+func changeKept(ctx context.Context, getenv func(string) string, change func(keptFile) error) (file string,
 	err error) {
 	if file, err = UserRules(getenv); err != nil {
 		return "", err
@@ -280,14 +276,17 @@ func changeKept(ctx context.Context, getenv func(string) string, change func(*ke
 		return "", err
 	}
 	defer unlock()
-	return file, rewriteKept(ctx, dir, file, change)
+	return file, rewriteKept(file, change)
 }
 
 // rewriteKept changes the file, which the caller has locked.
-func rewriteKept(ctx context.Context, dir *env.Local, file string, change func(*keptFile) error) error {
-	was, err := readKept(ctx, dir, file)
-	if err != nil {
+func rewriteKept(file string, change func(keptFile) error) error {
+	was, err := userfiles.ReadSettings(file, rules.MaxFile+1)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
+	}
+	if len(was) > rules.MaxFile {
+		return fmt.Errorf("%s has more than %d bytes", file, rules.MaxFile)
 	}
 	content, err := parseKept(was)
 	if err == nil {
@@ -306,28 +305,5 @@ func rewriteKept(ctx context.Context, dir *env.Local, file string, change func(*
 	if len(now) > rules.MaxFile {
 		return fmt.Errorf("%s would have more than %d bytes; attractor rules remove makes room", file, rules.MaxFile)
 	}
-	hash := env.NoFile
-	if was != nil {
-		hash = env.HashOf(was)
-	}
-	if err := dir.Replace(ctx, file, hash, now, 0o600); err != nil {
-		return err
-	}
-	return dir.Chmod(ctx, file, 0o600)
-}
-
-// readKept returns the content of the file, or nil if it does not exist.
-func readKept(ctx context.Context, dir *env.Local, file string) (data []byte, err error) {
-	f, err := dir.Open(ctx, file)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, f.Close()) }()
-	if data, err = io.ReadAll(io.LimitReader(f, rules.MaxFile+1)); len(data) > rules.MaxFile {
-		return nil, fmt.Errorf("%s has more than %d bytes", file, rules.MaxFile)
-	}
-	return data, err
+	return atomicfile.Write(file, now)
 }
