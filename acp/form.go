@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"slices"
 
+	"github.com/attractor-go/attractor/internal/texts"
 	"github.com/attractor-go/attractor/sanitize"
 )
 
@@ -41,65 +42,35 @@ func visible(text string) string { return sanitize.Blanks(sanitize.Text(text)) }
 
 // shownForm returns a form with escapes in its titles and descriptions for what a person would not
 // see. Values stay as they are, since the answer must have them, and so does the order of the
-// properties, in which editors show them. What is no JSON is returned as it is.
+// properties, in which editors show them. What cannot be read becomes a form without properties.
 func shownForm(form json.RawMessage) json.RawMessage {
-	w := formWriter{form: form, decoder: json.NewDecoder(bytes.NewReader(form))}
-	if err := w.value(""); err != nil {
-		return form
-	}
-	return append(w.written, form[w.copied:]...)
-}
-
-// formWriter copies a form and replaces some of its strings.
-type formWriter struct {
-	form    []byte
-	decoder *json.Decoder
-	written []byte
-	copied  int64 // of form
-}
-
-// value copies a value that has a key, or the key "" as an element of an array.
-func (w *formWriter) value(key string) error {
-	before := w.decoder.InputOffset()
-	token, err := w.decoder.Token()
+	value, err := texts.ReadJSON(form)
 	if err != nil {
-		return err
+		return json.RawMessage(`{"type":"object","properties":{}}`)
 	}
-	switch token := token.(type) {
-	case json.Delim:
-		return w.members(token == '{')
-	case string:
-		if clean := visible(token); clean != token && (key == "title" || key == "description") {
-			w.replace(before, clean)
-		}
-	}
-	return nil
+	return shownValue("", &value)
 }
 
-// members copies the members of an object or an array, and its end.
-func (w *formWriter) members(object bool) error {
-	for w.decoder.More() {
-		key := ""
-		if object {
-			token, err := w.decoder.Token()
-			if err != nil {
-				return err
-			}
-			key, _ = token.(string) // the decoder takes nothing else there
-		}
-		if err := w.value(key); err != nil {
-			return err
-		}
+// shownValue returns a value of a form, which has a key if it is a member of an object.
+func shownValue(key string, value *texts.JSON) json.RawMessage {
+	var inside [][]byte
+	for i := range value.Members {
+		m := &value.Members[i]
+		name, _ := json.Marshal(m.Name) // cannot fail
+		inside = append(inside, slices.Concat(name, []byte(":"), shownValue(m.Name, &m.JSON)))
 	}
-	_, err := w.decoder.Token()
-	return err
-}
-
-// replace writes another string for the one that was read last. Between it and the token before,
-// which ends at an offset, are only spaces, a colon or a comma.
-func (w *formWriter) replace(before int64, text string) {
-	begin := before + int64(bytes.IndexByte(w.form[before:], '"'))
-	quoted, _ := json.Marshal(text) // cannot fail
-	w.written = append(append(w.written, w.form[w.copied:begin]...), quoted...)
-	w.copied = w.decoder.InputOffset()
+	for i := range value.Items {
+		inside = append(inside, shownValue("", &value.Items[i]))
+	}
+	text, isText := value.Value.(string)
+	switch list := bytes.Join(inside, []byte(",")); {
+	case value.Kind == texts.Object:
+		return slices.Concat([]byte("{"), list, []byte("}"))
+	case value.Kind == texts.Array:
+		return slices.Concat([]byte("["), list, []byte("]"))
+	case isText && (key == "title" || key == "description") && visible(text) != text:
+		quoted, _ := json.Marshal(visible(text)) // cannot fail
+		return quoted
+	}
+	return value.Raw
 }

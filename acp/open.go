@@ -46,8 +46,12 @@ func (o *session) settings() map[string]any {
 	result := map[string]any{}
 	if o.host.Options != nil {
 		options := o.host.Options()
-		if modes := modesOf(options); modes != nil {
-			result["modes"] = modes
+		if mode := modeOf(options); mode != nil {
+			modes := []members{}
+			for _, c := range mode.Choices {
+				modes = append(modes, members{"id": c.Value, "name": c.Name, "description": c.Description})
+			}
+			result["modes"] = members{"currentModeId": mode.Value, "availableModes": modes}
 		}
 		result["configOptions"] = sentOptions(options)
 	}

@@ -178,17 +178,6 @@ type sentOption struct {
 	Type string `json:"type"`
 }
 
-type sentMode struct {
-	ID          string `json:"id"`
-	Name        string `json:"name"`
-	Description string `json:"description,omitempty"`
-}
-
-type sentModes struct {
-	Current string     `json:"currentModeId"`
-	Modes   []sentMode `json:"availableModes"`
-}
-
 // Command describes what a person can call by /NAME at the beginning of a prompt.
 type Command struct {
 	Name, Description string
@@ -223,40 +212,7 @@ type (
 		Input     json.RawMessage `json:"rawInput,omitempty"`
 		Output    any             `json:"rawOutput,omitempty"`
 	}
-	usageUpdate struct {
-		Kind string `json:"sessionUpdate"`
-		Used int    `json:"used"`
-		Size int    `json:"size"`
-		Cost *cost  `json:"cost,omitempty"`
-	}
-	noticeUpdate struct {
-		Kind     string `json:"sessionUpdate"`
-		Severity string `json:"severity"`
-		Title    string `json:"title"`
-		About    string `json:"description,omitempty"`
-	}
 )
-
-type planEntry struct {
-	Content  string `json:"content"`
-	Priority string `json:"priority"`
-	Status   string `json:"status"`
-}
-
-type sentCommand struct {
-	Name        string       `json:"name"`
-	Description string       `json:"description"`
-	Input       *commandHint `json:"input,omitempty"`
-}
-
-type commandHint struct {
-	Hint string `json:"hint"`
-}
-
-type cost struct {
-	Amount   float64 `json:"amount"`
-	Currency string  `json:"currency"`
-}
 
 type location struct {
 	Path string `json:"path"`

@@ -198,18 +198,14 @@ func (s *server) setMode(ctx context.Context, p *modeParams) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	id := ""
+	var mode *Option
 	if open.host.Options != nil {
-		for _, option := range open.host.Options() {
-			if option.Category == "mode" {
-				id = option.ID
-			}
-		}
+		mode = modeOf(open.host.Options())
 	}
-	if id == "" {
+	if mode == nil {
 		return nil, Errorf(CodeInvalidParams, "the session has no modes")
 	}
-	if err := open.choose(ctx, "modeId", id, p.Mode); err != nil {
+	if err := open.choose(ctx, "modeId", mode.ID, p.Mode); err != nil {
 		return nil, err
 	}
 	return empty{}, nil
@@ -255,8 +251,8 @@ func (o *session) choose(ctx context.Context, member, id, value string) error {
 // current returns the mode, and all options as JSON.
 func (o *session) current() (mode, options string) {
 	all := o.host.Options()
-	if modes := modesOf(all); modes != nil {
-		mode = modes.Current
+	if option := modeOf(all); option != nil {
+		mode = option.Value
 	}
 	encoded, _ := json.Marshal(sentOptions(all)) // cannot fail
 	return mode, string(encoded)
@@ -284,11 +280,11 @@ func (o *session) tellCommands() {
 	if o.host.Commands == nil {
 		return
 	}
-	commands := []sentCommand{}
+	commands := []members{}
 	for _, c := range o.host.Commands(o.server.conn.ctx) {
-		sent := sentCommand{Name: c.Name, Description: shortened(oneLine(c.Description), 500)}
+		sent := members{"name": c.Name, "description": shortened(oneLine(c.Description), 500)}
 		if c.Hint != "" {
-			sent.Input = &commandHint{shortened(oneLine(c.Hint), 200)}
+			sent["input"] = members{"hint": shortened(oneLine(c.Hint), 200)}
 		}
 		commands = append(commands, sent)
 	}
@@ -304,17 +300,10 @@ func (o *session) tellCommands() {
 	}
 }
 
-// modesOf returns the option of the category mode as modes, or nil without one.
-func modesOf(options []Option) *sentModes {
-	for _, option := range options {
-		if option.Category != "mode" {
-			continue
-		}
-		modes := &sentModes{Current: option.Value, Modes: []sentMode{}}
-		for _, c := range option.Choices {
-			modes.Modes = append(modes.Modes, sentMode{c.Value, c.Name, c.Description})
-		}
-		return modes
+// modeOf returns the option of the category mode, or nil without one.
+func modeOf(options []Option) *Option {
+	if i := slices.IndexFunc(options, func(option Option) bool { return option.Category == "mode" }); i >= 0 {
+		return &options[i]
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package acp
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -27,8 +28,8 @@ type view struct {
 	titled  bool
 	dir     string // the working directory
 	step    int
-	usage   *usageUpdate // the last one
-	texts   int          // of the messages that have no number
+	used    int // of the model's window, at last
+	texts   int // of the messages that have no number
 	cost    float64
 	calls   map[string]*call // that have not ended, by their ids for the session
 	ids     map[string]int   // how often the editor has got an id
@@ -127,7 +128,8 @@ func (v *view) notice(severity, text string) {
 		v.say("\n\n" + label + text + "\n\n")
 		return
 	}
-	v.update(noticeUpdate{"notice", severity, title, strings.TrimSpace(about)})
+	v.update(members{"sessionUpdate": "notice", "severity": severity, "title": title,
+		"description": strings.TrimSpace(about)})
 }
 
 // title makes the first prompt the title of the session. v.mu is held.
@@ -189,7 +191,7 @@ func (v *view) event(ev agent.Event, past bool) {
 	case *agent.PlanUpdated:
 		v.plan(e.Plan)
 	case *agent.StepEnd:
-		v.used(e.Usage, past)
+		v.stepEnded(e.Usage, past)
 	case *agent.ProcessingEnd:
 		v.ended(e, past)
 	default:
@@ -226,27 +228,21 @@ func (v *view) told(ev agent.Event, past bool) {
 
 // plan shows the todo list. v.mu is held.
 func (v *view) plan(p tool.Plan) {
-	entries := []planEntry{}
+	entries := []members{}
 	for _, item := range p.Items {
-		e := planEntry{Content: sanitize.Text(item.Text), Priority: "medium", Status: string(item.Status)}
-		switch e.Status {
-		case "pending", "in_progress", "completed":
-		default:
-			e.Status = "pending"
+		status := string(item.Status)
+		if !slices.Contains([]string{"pending", "in_progress", "completed"}, status) {
+			status = "pending"
 		}
-		entries = append(entries, e)
+		entries = append(entries, members{"content": sanitize.Text(item.Text), "priority": "medium", "status": status})
 	}
 	v.update(members{"sessionUpdate": "plan", "entries": entries})
 }
 
-// used shows how full the model's window is. v.mu is held.
-func (v *view) used(u llm.Usage, past bool) {
-	if v.host == nil || v.host.Agent == nil {
-		return
-	}
-	size := v.host.Agent.Policy().Window
-	if n := u.Input + u.Output; size > 0 && n > 0 && u.Searches == 0 { // else it is a sum of several rounds
-		v.usage = &usageUpdate{Kind: "usage_update", Used: n, Size: size}
+// stepEnded shows how full the model's window is. v.mu is held.
+func (v *view) stepEnded(u llm.Usage, past bool) {
+	if n := u.Input + u.Output; n > 0 && u.Searches == 0 { // else it is a sum of several rounds
+		v.used = n
 	}
 	if !past { // of the past only the last one matters
 		v.tellUsage()
@@ -255,12 +251,16 @@ func (v *view) used(u llm.Usage, past bool) {
 
 // tellUsage sends the last usage. v.mu is held.
 func (v *view) tellUsage() {
-	if v.usage == nil {
+	if v.used == 0 || v.host == nil || v.host.Agent == nil {
 		return
 	}
-	sent := *v.usage
+	size := v.host.Agent.Policy().Window
+	if size <= 0 {
+		return
+	}
+	sent := members{"sessionUpdate": "usage_update", "used": v.used, "size": size}
 	if v.cost > 0 {
-		sent.Cost = &cost{v.cost, "USD"}
+		sent["cost"] = members{"amount": v.cost, "currency": "USD"}
 	}
 	v.update(sent)
 }
