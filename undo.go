@@ -32,9 +32,6 @@ type Undone struct {
 	Text string `json:"text"` // what became of it, for a person
 }
 
-// Head implements [Event].
-func (e *Undone) Head() *agent.EventHeader { return &e.EventHeader }
-
 // Diff returns what this session has changed in its directory until now, without secrets. Files
 // whose diffs would have more than maxBytes together are left out, except for the first one; 0
 // means 8 MiB. It has no files if all is as it was before. An error of the kind [undo.ErrNothing]

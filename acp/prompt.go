@@ -52,9 +52,6 @@ func partOf(b *block) (llm.Part, error) {
 
 // image returns an image that is in Base64. Its content says what type it has.
 func image(mime, data string) (llm.Part, error) {
-	if base64.StdEncoding.DecodedLen(len(data)) > coding.MaxImage+2 {
-		return nil, fmt.Errorf("the image has more than %d MiB; send a smaller one", coding.MaxImage>>20)
-	}
 	decoded, err := base64.StdEncoding.DecodeString(data)
 	if err != nil {
 		return nil, fmt.Errorf("data must be the image in Base64: %w", err)

@@ -115,15 +115,6 @@ type AskEnded struct {
 	End permit.End `json:"how"`
 }
 
-// Head implements [attractor.Event].
-func (e *ApprovalRequested) Head() *agent.EventHeader { return &e.EventHeader }
-
-// Head implements [attractor.Event].
-func (e *QuestionAsked) Head() *agent.EventHeader { return &e.EventHeader }
-
-// Head implements [attractor.Event].
-func (e *AskEnded) Head() *agent.EventHeader { return &e.EventHeader }
-
 // askEvent returns the event that tells of an ask.
 func askEvent(ask permit.Ask) attractor.Event {
 	if q := ask.Question; q != nil {

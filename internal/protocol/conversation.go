@@ -330,15 +330,6 @@ func (c *Conversation) takeAll(ctx context.Context) {
 				return
 			}
 			c.take(ctx, in)
-			continue
-		default:
-		}
-		select {
-		case in, ok := <-c.queue:
-			if !ok {
-				return
-			}
-			c.take(ctx, in)
 		case <-ctx.Done():
 			if len(c.queue) == 0 {
 				return

@@ -53,9 +53,3 @@ type ModeChanged struct {
 	agent.EventHeader
 	Mode permit.Mode `json:"mode"`
 }
-
-// Head implements [attractor.Event].
-func (e *Reply) Head() *agent.EventHeader { return &e.EventHeader }
-
-// Head implements [attractor.Event].
-func (e *ModeChanged) Head() *agent.EventHeader { return &e.EventHeader }

@@ -26,10 +26,6 @@ func ReadImage(name string) (llm.Media, error) {
 // decodeImage returns an image that a client has sent in Base64. Its media type has to be that of
 // the content; empty means any.
 func decodeImage(mediaType, data string) (llm.Media, error) {
-	if base64.StdEncoding.DecodedLen(len(data)) > coding.MaxImage+2 {
-		return llm.Media{}, fault.Errorf(attractor.ErrConfig, "the image has more than %d MiB; send a smaller one",
-			coding.MaxImage>>20)
-	}
 	content, err := base64.StdEncoding.DecodeString(data)
 	if err != nil {
 		return llm.Media{}, fault.Errorf(attractor.ErrConfig, "the image is not in Base64: %w", err)

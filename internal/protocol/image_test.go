@@ -33,6 +33,7 @@ func TestN8_ModesImages(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
+	large := base64.StdEncoding.EncodeToString([]byte(png + strings.Repeat("x", 32<<20)))
 	encoded := base64.StdEncoding.EncodeToString([]byte(png))
 	for _, mime := range []string{"image/png", ""} {
 		if m, err := decodeImage(mime, encoded); err != nil || string(m.Data) != png {
@@ -40,7 +41,7 @@ func TestN8_ModesImages(t *testing.T) {
 		}
 	}
 	for want, c := range map[string][2]string{"not in Base64": {"image/png", "*"}, "it is image/png": {"image/gif",
-		encoded}, "not a PNG": {"", "aGVsbG8="}, "more than 32 MiB": {"", strings.Repeat("A", 48<<20)}} {
+		encoded}, "not a PNG": {"", "aGVsbG8="}, "larger than 32 MiB": {"", large}} {
 		if _, err := decodeImage(c[0], c[1]); !errors.Is(err, attractor.ErrConfig) || !strings.Contains(err.Error(),
 			want) {
 			t.Errorf("%s: %v", want, err)

@@ -36,9 +36,6 @@ type ToolRequested struct {
 	Arguments json.RawMessage `json:"arguments"`
 }
 
-// Head implements [attractor.Event].
-func (e *ToolRequested) Head() *agent.EventHeader { return &e.EventHeader }
-
 // toolDefinition is a tool as tools has it.
 type toolDefinition struct {
 	Name        string          `json:"name"`
