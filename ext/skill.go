@@ -243,8 +243,11 @@ func (s *Skill) head(files, notes []string) string {
 			"as always.\n",
 			cut(strings.Join(s.AllowedTools, ", "), maxDescription))
 	}
+	for i, name := range files {
+		files[i] = texts.Shown(name)
+	}
 	if len(files) > 0 {
-		fmt.Fprintf(&b, "Its files: %s\n", strings.Join(shownAll(files), ", "))
+		fmt.Fprintf(&b, "Its files: %s\n", strings.Join(files, ", "))
 	}
 	for _, note := range notes {
 		fmt.Fprintf(&b, "Note: %s\n", note)

@@ -98,13 +98,6 @@ func (s *Skill) loaded() tool.Result {
 	return result
 }
 
-func shownAll(files []string) (all []string) {
-	for _, f := range files {
-		all = append(all, texts.Shown(f))
-	}
-	return all
-}
-
 // listing returns a line for each skill, together at most budget bytes, and says what is missing.
 // Descriptions are cut to the same length, the longest first; if there is no room for any, the last
 // skills are left out.

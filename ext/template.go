@@ -171,20 +171,7 @@ func fileAt(text string) (Piece, int) {
 	if end > maxFileName {
 		return Piece{}, 0
 	}
-	name := rest[:end]
-	for {
-		shorter := strings.TrimRight(name, ".:!?*")
-		for _, pair := range []string{"()", "[]", "{}"} {
-			open, closing := pair[:1], pair[1:]
-			if strings.HasSuffix(shorter, closing) && strings.Count(shorter, open) < strings.Count(shorter, closing) {
-				shorter = strings.TrimSuffix(shorter, closing)
-			}
-		}
-		if shorter == name {
-			break
-		}
-		name = shorter
-	}
+	name := strings.TrimRight(rest[:end], ".:!?*)]}") // the end of a sentence, or of what stands in brackets
 	if name == "" {
 		return Piece{}, 0
 	}

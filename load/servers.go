@@ -96,18 +96,22 @@ type serverReader struct {
 func (r *serverReader) read(name string, data []byte, origin mcp.Origin) ([]mcp.Server, error) {
 	list, problems, err := mcp.Parse(mcp.File{Name: name, Data: data, Origin: origin, Getenv: r.variables(origin)})
 	r.Problems = append(r.Problems, problems...)
-	var placed []mcp.Server
-	for _, s := range list {
-		if s.Command != "" {
-			var wrong error
-			if s.Dir, wrong = r.placeOf(&s); wrong != nil {
-				r.Problems = append(r.Problems, &mcp.Problem{File: name, Server: s.Name, Err: wrong})
-				s = mcp.Server{Name: s.Name, File: s.File, Origin: s.Origin, Off: true}
-			}
-		}
-		placed = append(placed, s)
+	for i := range list {
+		list[i] = r.placed(list[i], nil)
 	}
-	return placed, err
+	return list, err
+}
+
+// placed returns a server with the directory in which it runs. One that has an error is off.
+func (r *serverReader) placed(s mcp.Server, err error) mcp.Server {
+	if err == nil && s.Command != "" {
+		s.Dir, err = r.placeOf(&s)
+	}
+	if err != nil {
+		r.Problems = append(r.Problems, &mcp.Problem{File: s.File, Server: s.Name, Err: err})
+		s = mcp.Server{Name: s.Name, File: s.File, Origin: s.Origin, Off: true}
+	}
+	return s
 }
 
 // given returns the servers that were given, which are the user's. Those that cannot be used are
@@ -115,15 +119,7 @@ func (r *serverReader) read(name string, data []byte, origin mcp.Origin) ([]mcp.
 func (r *serverReader) given(list []mcp.Server) (placed []mcp.Server) {
 	for _, s := range list {
 		s.Origin = mcp.User
-		err := s.Check()
-		if err == nil && s.Command != "" {
-			s.Dir, err = r.placeOf(&s)
-		}
-		if err != nil {
-			r.Problems = append(r.Problems, &mcp.Problem{File: s.File, Server: s.Name, Err: err})
-			s = mcp.Server{Name: s.Name, File: s.File, Origin: s.Origin, Off: true}
-		}
-		placed = append(placed, s)
+		placed = append(placed, r.placed(s, s.Check()))
 	}
 	return placed
 }

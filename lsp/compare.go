@@ -201,8 +201,11 @@ func (r *runner) showNew(f file) error {
 
 // diagnostics returns those of a file as the server knows it now.
 func (r *runner) diagnostics(ctx context.Context, name string) (verdict, error) {
-	if r.in.offers() {
-		return r.in.ask(ctx, name)
+	switch {
+	case r.in.pulls.Load():
+		return r.in.pull(ctx, name)
+	case r.in.offers():
+		return r.in.compile(ctx, name)
 	}
 	version := 0
 	if doc := r.in.docs[name]; doc != nil {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"path"
 	"slices"
+	"strings"
 	"sync/atomic"
 )
 
@@ -151,12 +152,10 @@ func (in *instance) asked(method string, params json.RawMessage) (any, bool) {
 		return map[string]any{"applied": false}, true
 	case "window/showDocument":
 		return map[string]any{"success": false}, true
-	case "client/unregisterCapability", "window/workDoneProgress/create", "window/showMessageRequest",
-		"workspace/diagnostic/refresh", "workspace/semanticTokens/refresh", "workspace/inlayHint/refresh",
-		"workspace/codeLens/refresh", "workspace/inlineValue/refresh":
+	case "client/unregisterCapability", "window/workDoneProgress/create", "window/showMessageRequest":
 		return nil, true
 	}
-	return nil, false
+	return nil, strings.HasPrefix(method, "workspace/") && strings.HasSuffix(method, "/refresh")
 }
 
 // settings returns the settings of the sections that a server asks for.
@@ -166,23 +165,17 @@ func (in *instance) settings(params json.RawMessage) []json.RawMessage {
 			Section string `json:"section"`
 		} `json:"items"`
 	}
-	var sections map[string]json.RawMessage
 	if json.Unmarshal(params, &asked) != nil || len(asked.Items) > 1000 {
 		return []json.RawMessage{}
 	}
+	sections := map[string]json.RawMessage{}
 	if in.spec.Settings != nil {
 		_ = json.Unmarshal(in.spec.Settings, &sections) // Parse has checked that it is an object
+		sections[""] = in.spec.Settings
 	}
-	found := make([]json.RawMessage, len(asked.Items))
+	found := make([]json.RawMessage, len(asked.Items)) // what stays nil is null
 	for i, item := range asked.Items {
-		switch section, ok := sections[item.Section]; {
-		case ok:
-			found[i] = section
-		case item.Section == "" && in.spec.Settings != nil:
-			found[i] = in.spec.Settings
-		default:
-			found[i] = json.RawMessage("null")
-		}
+		found[i] = sections[item.Section]
 	}
 	return found
 }
@@ -256,16 +249,7 @@ func (in *instance) tell(events []fileEvent) error {
 // tsserver is the command by which typescript-language-server passes requests on to the compiler.
 const tsserver = "typescript.tsserverRequest"
 
-// ask returns the diagnostics of a file from a server that offers them. They are not known if the
-// server knows nothing of the file.
-func (in *instance) ask(ctx context.Context, name string) (verdict, error) {
-	if in.pulls.Load() {
-		return in.pull(ctx, name)
-	}
-	return in.compile(ctx, name)
-}
-
-// offers reports whether ask works.
+// offers reports whether the server can be asked for the diagnostics of a file.
 func (in *instance) offers() bool { return in.pulls.Load() || slices.Contains(in.commands, tsserver) }
 
 // The errors of a request that can be sent again.

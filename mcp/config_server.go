@@ -261,22 +261,18 @@ func (p *serverParser) oauth(o *OAuth, m *texts.Member) {
 	}
 }
 
-// text returns a string.
-func (p *serverParser) text(m *texts.Member) string {
-	text, ok := m.Value.(string)
+// value returns a value of a type.
+func value[T any](p *serverParser, m *texts.Member, what string) T {
+	v, ok := m.Value.(T)
 	if !ok {
-		p.fail(m.Line, "%s must be a string, not %s", m.Name, m.Is())
+		p.fail(m.Line, "%s must be %s, not %s", m.Name, what, m.Is())
 	}
-	return text
+	return v
 }
 
-func (p *serverParser) bool(m *texts.Member) bool {
-	value, ok := m.Value.(bool)
-	if !ok {
-		p.fail(m.Line, "%s must be true or false, not %s", m.Name, m.Is())
-	}
-	return value
-}
+func (p *serverParser) text(m *texts.Member) string { return value[string](p, m, "a string") }
+
+func (p *serverParser) bool(m *texts.Member) bool { return value[bool](p, m, "true or false") }
 
 // expanded returns a string with its variables replaced.
 func (p *serverParser) expanded(m *texts.Member) string {
@@ -295,21 +291,14 @@ func (p *serverParser) expand(line int, what, text string) string {
 }
 
 // list returns an array of strings.
-func (p *serverParser) list(m *texts.Member, expand bool) []string {
-	if m.Kind != texts.Array {
-		p.fail(m.Line, `%s must be an array of strings such as ["one", "two"], not %s`, m.Name, m.Is())
-		return nil
+func (p *serverParser) list(m *texts.Member, expand bool) (all []string) {
+	if json.Unmarshal(m.Raw, &all) != nil || all == nil {
+		p.fail(m.Line, `%s must be an array of strings such as ["one", "two"]; if a value is none, put it into quotes`, m.Name)
 	}
-	all := []string{}
-	for i := range m.Items {
-		text, ok := m.Items[i].Value.(string)
-		switch {
-		case !ok:
-			p.fail(m.Items[i].Line, `%s must have strings, not %s; put it into quotes`, m.Name, m.Items[i].Is())
-		case expand:
-			text = p.expand(m.Items[i].Line, m.Name, text)
+	for i := range all {
+		if expand {
+			all[i] = p.expand(m.Line, m.Name, all[i])
 		}
-		all = append(all, text)
 	}
 	return all
 }

@@ -77,7 +77,8 @@ func (s *server) connect(ctx context.Context, version string) (*conn, error) {
 	}
 	var sent probing
 	client := s.client(c, &sent)
-	defer c.cutAfter(ctx)()
+	// The SDK would spend seconds on telling a silent server that the request is cancelled.
+	defer context.AfterFunc(ctx, c.cut)()
 	c.session, err = client.Connect(ctx, transport, &sdk.ClientSessionOptions{ProtocolVersion: version})
 	if err == nil && s.URL != "" && sent.expired.Load() {
 		return nil, errors.Join(errProbe, c.close())
@@ -202,13 +203,6 @@ func (c *conn) alive() bool {
 	return !isClosed(c.ended) && (c.stdio == nil || c.stdio.Reason() == nil) // else ended follows
 }
 
-// cutAfter ends the requests to a remote server when ctx ends, unless the returned function was
-// called before. Without it the SDK would spend seconds on telling a silent server that the request
-// is cancelled.
-func (c *conn) cutAfter(ctx context.Context) (stop func() bool) {
-	return context.AfterFunc(ctx, c.cut)
-}
-
 // close ends the connection and the process.
 func (c *conn) close() error {
 	var process sync.WaitGroup
@@ -240,19 +234,14 @@ func signal(c chan struct{}) {
 }
 
 // remote returns the transport of a server that speaks streamable HTTP.
-func (s *server) remote(c *conn) (sdk.Transport, error) {
+func (s *server) remote(c *conn) (transport sdk.Transport, err error) {
 	o := s.owner.o
 	var client *http.Client
-	var err error
 	if o.HTTP != nil {
 		client, err = guard.Value("Options.HTTP", func() (*http.Client, error) { return o.HTTP(s.Server) })
 	}
-	if err != nil {
-		return nil, err
-	}
-	transport, cut, err := dialRemote(s.Server, client, o.Tokens, o.Secret, c.inbox)
 	if err == nil {
-		c.cut = cut
+		transport, c.cut, err = dialRemote(s.Server, client, o.Tokens, o.Secret, c.inbox)
 	}
 	return transport, err
 }

@@ -196,13 +196,11 @@ func unnamed(err error, host, port string) error {
 func dialRemote(s Server, client *http.Client, tokens TokenStore, secret func(name, value string),
 	in *inbox) (sdk.Transport, func(), error) {
 	u, err := serverURL(s.URL)
-	if err != nil {
-		return nil, nil, err
+	if err == nil && client == nil {
+		client, err = Network{}.Client(s)
 	}
-	if client == nil {
-		if client, err = (Network{}).Client(s); err != nil {
-			return nil, nil, err
-		}
+	if err != nil {
+		return nil, func() {}, err
 	}
 	base := client.Transport
 	if base == nil {

@@ -187,7 +187,7 @@ func (s *server) openOnce(ctx context.Context, version string) (*conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer c.cutAfter(ctx)()
+	defer context.AfterFunc(ctx, c.cut)()
 	if err := s.listTools(ctx, c); err != nil {
 		return nil, errors.Join(s.explain(ctx, c, err), c.close())
 	}
@@ -258,6 +258,11 @@ func (s *server) set(c *conn, err error, lost bool) {
 	case <-s.wake:
 	default:
 	}
+	s.stepped()
+}
+
+// stepped wakes those who wait for a change of the server's state. s.mu is held.
+func (s *server) stepped() {
 	close(s.step)
 	s.step = make(chan struct{})
 }

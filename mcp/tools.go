@@ -95,7 +95,12 @@ func (s *server) fetch(ctx context.Context, c *conn) ([]*sdk.Tool, error) {
 	var found []*sdk.Tool
 	seen, size := map[string]bool{}, 0
 	var tasks []string
-	defer func() { s.leftOut(tasks) }()
+	defer func() {
+		if len(tasks) > 0 {
+			s.tell(fmt.Errorf("the tools %s of the MCP server %s are left out, because they run only as tasks, "+
+				"which are not supported", strings.Join(tasks[:min(len(tasks), 10)], ", "), s.Name))
+		}
+	}()
 	params := &sdk.ListToolsParams{}
 	for range maxPages {
 		page, err := c.session.ListTools(ctx, params)
@@ -126,15 +131,6 @@ func (s *server) fetch(ctx context.Context, c *conn) ([]*sdk.Tool, error) {
 		params = &sdk.ListToolsParams{Cursor: page.NextCursor}
 	}
 	return nil, fmt.Errorf("the list has more than %d pages", maxPages)
-}
-
-// leftOut tells the host of tools that run only as tasks, which are not supported.
-func (s *server) leftOut(tasks []string) {
-	if len(tasks) > 0 {
-		s.tell(fmt.Errorf("the tools %s of the MCP server %s are left out, because they run only as tasks, which are "+
-			"not supported",
-			strings.Join(tasks[:min(len(tasks), 10)], ", "), s.Name))
-	}
 }
 
 // uses reports whether the configuration lets a tool be used.
@@ -256,8 +252,7 @@ func (s *server) refresh(c *conn) {
 	s.read = time.Now()
 	c.refreshed.Store(handled)
 	s.mu.Lock()
-	close(s.step)
-	s.step = make(chan struct{})
+	s.stepped()
 	s.mu.Unlock()
 	s.owner.toolsChanged()
 }
