@@ -110,42 +110,32 @@ func (s *server) start(ctx context.Context) *conn {
 	return c
 }
 
-// The limits of the starts after logins. Between two looks at the store nothing is done.
-const (
-	loginEvery = 2 * time.Second
-	maxLogins  = 10
-)
+// loginEvery is the time between two looks for a login.
+const loginEvery = 2 * time.Second
 
 // startAfterLogin starts a server that wants a login when its user has logged in, which another
 // process does. Token is the one that was not enough. It returns nil if the server fails for
 // another reason or everything ends.
 func (s *server) startAfterLogin(token string) *conn {
-	for range maxLogins {
-		if _, wants := errors.AsType[*LoginError](s.problem()); !wants || s.owner.o.Tokens == nil ||
-			!s.awaitLogin(token) {
-			return nil
-		}
-		token = s.token()
-		if c := s.start(s.owner.life); c != nil {
-			s.owner.toolsChanged()
-			return c
-		}
-	}
-	return nil
-}
-
-// awaitLogin waits for a login with another token. It returns false when everything ends.
-func (s *server) awaitLogin(old string) bool {
 	tick := time.NewTicker(loginEvery)
 	defer tick.Stop()
 	for {
+		if _, wants := errors.AsType[*LoginError](s.problem()); !wants || s.owner.o.Tokens == nil {
+			return nil
+		}
 		select {
 		case <-s.owner.life.Done():
-			return false
+			return nil
 		case <-tick.C:
 		}
-		if token := s.token(); token != "" && token != old {
-			return true
+		now := s.token()
+		if now == "" || now == token {
+			continue
+		}
+		token = now
+		if c := s.start(s.owner.life); c != nil {
+			s.owner.toolsChanged()
+			return c
 		}
 	}
 }

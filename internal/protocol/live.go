@@ -82,15 +82,12 @@ func (p *Page) mark(ev agent.Event) (mark liveMark, is bool) {
 		p.running = true
 	case *agent.ProcessingEnd:
 		p.running = false
-		p.text.clear()
-		p.thinking.clear()
+		p.clear()
 	case *agent.StepStart:
 		p.noteRunning()
-		p.text.clear()
-		p.thinking.clear()
+		p.clear()
 	case *agent.StepEnd, *agent.LLMRetry:
-		p.text.clear()
-		p.thinking.clear()
+		p.clear()
 	case *agent.AssistantTextStart:
 		p.text.clear()
 	case *agent.AssistantTextEnd:
@@ -111,6 +108,12 @@ func (p *Page) mark(ev agent.Event) (mark liveMark, is bool) {
 		return mark, false
 	}
 	return mark, true
+}
+
+// clear forgets what the model has written of an answer. p.mu is held.
+func (p *Page) clear() {
+	p.text.clear()
+	p.thinking.clear()
 }
 
 // call returns the index of a call that runs, or -1.
