@@ -1,7 +1,7 @@
 package acp
 
 import (
-	"strconv"
+	"fmt"
 	"strings"
 
 	"github.com/attractor-go/attractor/tool"
@@ -78,8 +78,7 @@ func hunksOf(diff string) (hunks []hunk) {
 // newStart returns the first line of a hunk in the new file.
 func newStart(header string) int {
 	_, rest, _ := strings.Cut(header, "+")
-	number, _, _ := strings.Cut(rest, " ")
-	number, _, _ = strings.Cut(number, ",")
-	n, _ := strconv.Atoi(number) // 0 if it is none
+	n := 0
+	_, _ = fmt.Sscanf(rest, "%d", &n) // 0 if it is none
 	return n
 }

@@ -19,12 +19,18 @@ func (s *server) openAgain(open *session, o Opening, load bool) work {
 		case !open.opening.same(o), open.host.Agent.Status() == agent.StatusClosed:
 			open, err = s.reopen(ctx, open, o, load)
 		case load && open.host.Replay != nil:
-			err = open.replayAgain(ctx)
+			open.reloading.Lock()
+			defer open.reloading.Unlock()
+			open.shown.beginReload()
+			defer open.shown.endReload()
+			err = open.replay(ctx)
 		}
 		if err != nil {
 			return nil, nil, err
 		}
-		open.forget()
+		open.telling.Lock()
+		open.told.commands = "" // begin tells the editor of them once more
+		open.telling.Unlock()
 		return open.settings(), open.begin, nil
 	}
 }
@@ -45,23 +51,6 @@ func (s *server) reopen(ctx context.Context, open *session, o Opening, load bool
 func (o Opening) same(other Opening) bool {
 	text := func(o Opening) string { return fmt.Sprintf("%q %q %q", o.Dir, o.Dirs, o.Servers) }
 	return text(o) == text(other)
-}
-
-// forget lets begin tell the editor of the commands once more.
-func (o *session) forget() {
-	o.telling.Lock()
-	defer o.telling.Unlock()
-	o.told.commands = ""
-}
-
-// replayAgain shows the history of a session that is open, and what has come since of an answer and
-// of calls that run.
-func (o *session) replayAgain(ctx context.Context) error {
-	o.reloading.Lock()
-	defer o.reloading.Unlock()
-	o.shown.beginReload()
-	defer o.shown.endReload()
-	return o.replay(ctx)
 }
 
 // reload holds what a view knows while the history is shown again.
@@ -89,13 +78,6 @@ func (v *view) draft(d draft, piece string, past bool) {
 	}
 	last := &v.drafts[len(v.drafts)-1]
 	last.text, last.seq = append(last.text, piece...), d.seq
-}
-
-// dropDrafts forgets the last answer when another one begins. v.mu is held.
-func (v *view) dropDrafts(past bool) {
-	if !past {
-		v.drafts = nil
-	}
 }
 
 // beginReload lets the history be shown again. Events of the present wait until endReload.

@@ -168,12 +168,16 @@ func (v *view) event(ev agent.Event, past bool) {
 		v.dir = e.Dir
 	case *agent.StepStart:
 		v.step = e.Step
-		v.dropDrafts(past)
+		if !past { // another answer begins
+			v.drafts = nil
+		}
 	case *agent.AssistantTextDelta:
 		v.draft(draft{messageChunk, fmt.Sprintf("answer-%d-%d", v.step, e.Block), e.Seq, nil}, e.Text, past)
 	case *agent.AssistantTextEnd:
 		if e.Discarded {
-			v.dropDrafts(past)
+			if !past {
+				v.drafts = nil
+			}
 			v.say("\n\n(The answer broke off and begins again.)\n\n")
 		} else if len(e.Sources) > 0 {
 			v.notice("info", sourcesText(e.Sources))

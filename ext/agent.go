@@ -61,7 +61,14 @@ func ParseAgent(f File, name string) (*Agent, []Mistake) {
 	p.patterns("tools", a.Tools, "the agent gets the whole tool, and permission rules decide about its calls")
 	p.patterns("disallowedTools", a.Without, "the agent does not get the tool at all")
 	a.MaxTurns = p.count("maxTurns")
-	a.mode(p)
+	switch mode := p.Text("permissionMode"); mode {
+	case "", "default", "inherit":
+	case "plan":
+		a.Plans = true
+	default:
+		p.Mistake(p.Line("permissionMode"),
+			"permissionMode %s has no effect: an agent may do what the session may, or with plan only read", shown(mode))
+	}
 	if isolation := p.Text("isolation"); isolation != "" {
 		if a.Worktree = isolation == "worktree"; !a.Worktree {
 			p.Mistake(p.Line("isolation"), "isolation can only be worktree, not %s, so it has no effect",
@@ -116,19 +123,6 @@ func (p *Front) patterns(field string, tools []string, meaning string) {
 	if len(found) > 0 {
 		p.Mistake(p.Line(field), "in %s, the pattern of %s has no effect: %s", field,
 			strings.Join(found[:min(len(found), 10)], ", "), meaning)
-	}
-}
-
-// mode reads the permission mode. It can only narrow what the agent may do.
-func (a *Agent) mode(p *Front) {
-	switch mode := p.Text("permissionMode"); mode {
-	case "", "default", "inherit":
-	case "plan":
-		a.Plans = true
-	default:
-		p.Mistake(p.Line("permissionMode"),
-			"permissionMode %s has no effect: an agent may do what the session may, or with plan only read",
-			shown(mode))
 	}
 }
 

@@ -274,21 +274,18 @@ func (p *Front) Mistakes() []Mistake {
 	line := 0
 	for _, f := range p.fields {
 		if !f.known {
-			unknown = append(unknown, shown(f.name))
+			unknown = append(unknown, f.name)
 			line = cmp.Or(line, f.line)
 		}
 	}
 	slices.SortStableFunc(all, func(a, b Mistake) int { return a.Line - b.Line })
-	if n := len(unknown); n > 0 {
-		if n > 5 {
-			unknown = append(unknown[:5], fmt.Sprintf("%d more", n-5))
-		}
+	if len(unknown) > 0 {
 		supported := ""
 		if len(p.asked) > 0 {
 			supported = "; the supported fields are " + strings.Join(p.asked, ", ")
 		}
-		all = append(all, Mistake{p.file, line, "unknown fields have no effect: " + strings.Join(unknown,
-			", ") + supported})
+		all = append(all, Mistake{p.file, line, "unknown fields have no effect: " + texts.SomeNames(unknown) +
+			supported})
 	}
 	return all
 }

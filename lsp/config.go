@@ -114,8 +114,7 @@ func (p *parser) server(m *texts.Member, again bool) (s Server, ok bool) {
 	s.Name = m.Name
 	var wrong error
 	switch {
-	case s.Name == "" || len(s.Name) > maxName ||
-		strings.ContainsFunc(s.Name, func(r rune) bool { return !isWord(r) && r != '.' && r != '-' }):
+	case !isName(s.Name, ".-"):
 		wrong = fmt.Errorf("its name must have letters, digits, _, - and dots only, at most %d", maxName)
 	case again:
 		wrong = errors.New("it is there twice: remove one")
@@ -185,9 +184,7 @@ func (s *Server) set(name string, raw json.RawMessage) error {
 // checkEndings returns an error for an invalid ending of file names.
 func (s *Server) checkEndings() error {
 	for _, ending := range slices.Sorted(maps.Keys(s.Languages)) {
-		rest, dot := strings.CutPrefix(ending, ".")
-		if !dot || rest == "" || len(rest) > maxName ||
-			strings.ContainsFunc(rest, func(r rune) bool { return !isWord(r) && r != '-' && r != '+' }) {
+		if rest, dot := strings.CutPrefix(ending, "."); !dot || !isName(rest, "-+") {
 			return fmt.Errorf("extensionToLanguage: %s is no ending of file names, such as .zig",
 				texts.Shown(clean(ending, 100)))
 		}
@@ -198,16 +195,17 @@ func (s *Server) checkEndings() error {
 // checkEnv returns an error if a variable cannot be set.
 func (s *Server) checkEnv() error {
 	for _, name := range slices.Sorted(maps.Keys(s.Env)) {
-		if name == "" || name[0] >= '0' && name[0] <= '9' ||
-			strings.ContainsFunc(name, func(r rune) bool { return !isWord(r) }) || strings.ContainsRune(s.Env[name],
-			0) {
+		if !isName(name, "") || name[0] >= '0' && name[0] <= '9' || strings.ContainsRune(s.Env[name], 0) {
 			return fmt.Errorf("env: the variable %s cannot be set", texts.Shown(clean(name, 100)))
 		}
 	}
 	return nil
 }
 
-// isWord reports whether names may have a character.
-func isWord(r rune) bool {
-	return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_'
+// isName reports whether a text has letters, digits, underscores and some other characters only, and
+// not too many.
+func isName(text, others string) bool {
+	return text != "" && len(text) <= maxName && !strings.ContainsFunc(text, func(r rune) bool {
+		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("_"+others, r)
+	})
 }

@@ -53,8 +53,12 @@ func (h *Hooks) judge(ctx context.Context, event Event, req tool.Request) (o Opi
 		if answers = append(answers, a); a.updated == nil {
 			continue
 		}
-		if o.Args, err = v.change(&a); err != nil {
-			return Opinion{}, err
+		if v.back == nil {
+			return Opinion{}, errors.New("a hook wants to change the arguments of this call (updatedInput), which is " +
+				"not possible for a call about several files or a patch")
+		}
+		if o.Args, err = v.back(v.Input, a.updated); err != nil {
+			return Opinion{}, fmt.Errorf("a hook wants to change the arguments of this call: %w", err)
 		}
 		if o.Args == req.Call.Args {
 			o.Args = ""
@@ -81,19 +85,6 @@ func (h *Hooks) askAbout(ctx context.Context, event Event, v *view, req *tool.Re
 	maps.Copy(payload, outcome)
 	return h.ask(ctx, occasion{event: event, names: v.names, session: req.SessionID,
 		agent: h.agentOf(ctx, req.AgentID), dir: req.Dir, payload: payload, call: req})
-}
-
-// change returns the arguments that hooks want for a view.
-func (v *view) change(a *answer) (string, error) {
-	if v.back == nil {
-		return "", errors.New("a hook wants to change the arguments of this call (updatedInput), which is not " +
-			"possible for a call about several files or a patch")
-	}
-	args, err := v.back(v.Input, a.updated)
-	if err != nil {
-		return "", fmt.Errorf("a hook wants to change the arguments of this call: %w", err)
-	}
-	return args, nil
 }
 
 // masked returns a value with secrets masked, as it comes back from JSON.
@@ -178,9 +169,12 @@ func (h *Hooks) after(ctx context.Context, call *tool.Call, result *tool.Result,
 	}
 	for i := range views {
 		v := &views[i]
-		outcome := map[string]any{"error": errorText(result, failed), "is_interrupt": false}
-		if event == PostToolUse {
-			outcome = map[string]any{"tool_response": response(v, result)}
+		outcome := map[string]any{"tool_response": response(v, result)}
+		if event == PostToolUseFailure {
+			outcome = map[string]any{"error": resultText(result), "is_interrupt": false}
+		}
+		if failed != nil {
+			outcome["error"] = failed.Error()
 		}
 		a, err := h.askAbout(ctx, event, v, &req, outcome)
 		if err != nil {
@@ -204,14 +198,6 @@ func (h *Hooks) after(ctx context.Context, call *tool.Call, result *tool.Result,
 
 // maxResponse limits, in characters, the text of a result that hooks get.
 const maxResponse = 1 << 20
-
-// errorText returns what went wrong with a call.
-func errorText(result *tool.Result, failed error) string {
-	if failed != nil {
-		return failed.Error()
-	}
-	return resultText(result)
-}
 
 // resultText returns the text of a result for hooks.
 func resultText(result *tool.Result) string {

@@ -73,19 +73,17 @@ func (in *input) checkTools() error {
 
 // programTools holds the tools of the program, and the calls that it has to run.
 type programTools struct {
-	tell func(attractor.Event)
+	tell  func(attractor.Event)
+	names []string // of the tools that the session has now; for offer alone
 
 	mu     sync.Mutex
-	names  []string // of the tools that the session has now
 	calls  map[string]chan tool.Result
 	closed string // why no call can be run any more; "" as long as it can
 }
 
 // offer replaces the program's tools. Only one call may be made at a time.
 func (p *programTools) offer(ctx context.Context, session *agent.Session, wanted []toolDefinition) error {
-	p.mu.Lock()
 	gone := slices.Clone(p.names)
-	p.mu.Unlock()
 	var tools []tool.Tool
 	var names []string
 	for _, t := range wanted {
@@ -111,8 +109,6 @@ func (p *programTools) offer(ctx context.Context, session *agent.Session, wanted
 	if err := session.ReplaceTools(ctx, gone, tools...); err != nil {
 		return err
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
 	p.names = names
 	return nil
 }
