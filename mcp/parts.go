@@ -66,16 +66,19 @@ func withMembers(name string, parts []any, members map[string]json.RawMessage) m
 	return result
 }
 
-// decodableEntry returns an entry of a list without the members that cannot be decoded, or nothing
-// if it has no name then.
-func decodableEntry[T any](entry json.RawMessage) []any {
-	var members map[string]json.RawMessage
-	if json.Unmarshal(entry, &members) != nil {
-		return nil
-	}
+// decodableMembers returns the members of an object that can be decoded, each by itself.
+func decodableMembers[T any](object json.RawMessage) (members map[string]json.RawMessage) {
+	_ = json.Unmarshal(object, &members) // what is no object has no members
 	maps.DeleteFunc(members, func(name string, value json.RawMessage) bool {
 		return json.Unmarshal(encoded(map[string]json.RawMessage{name: value}), new(T)) != nil
 	})
+	return members
+}
+
+// decodableEntry returns an entry of a list without the members that cannot be decoded, or nothing
+// if it has no name then.
+func decodableEntry[T any](entry json.RawMessage) []any {
+	members := decodableMembers[T](entry)
 	if members["name"] == nil {
 		return nil
 	}
@@ -130,22 +133,18 @@ func decodableResource(part json.RawMessage) []any {
 	if json.Unmarshal(part, new(sdk.ResourceContents)) == nil {
 		return []any{part}
 	}
-	var members map[string]json.RawMessage
-	_ = json.Unmarshal(part, &members) // what is no object has no members
-	kept := map[string]json.RawMessage{}
-	for _, name := range []string{"uri", "mimeType", "text", "blob"} {
-		if json.Unmarshal(members[name], new(string)) == nil {
-			kept[name] = members[name]
-		}
+	members := decodableMembers[sdk.ResourceContents](part)
+	switch {
+	case members == nil:
+		members = map[string]json.RawMessage{}
+	case members["text"] != nil:
+		delete(members, "blob")
 	}
-	if kept["text"] != nil || json.Unmarshal(encoded(kept), new(sdk.ResourceContents)) != nil {
-		delete(kept, "blob")
-	}
-	if kept["text"] == nil && kept["blob"] == nil {
-		kept["text"] = encoded(fmt.Sprintf("[A part of %d bytes of JSON was left out: it is unknown or malformed.]",
+	if members["text"] == nil && members["blob"] == nil {
+		members["text"] = encoded(fmt.Sprintf("[A part of %d bytes of JSON was left out: it is unknown or malformed.]",
 			len(part)))
 	}
-	return []any{kept}
+	return []any{members}
 }
 
 // decodableMessages returns a message of a prompt, one for each part of its content.
