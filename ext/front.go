@@ -99,25 +99,13 @@ func (p *Front) split(text string) (front, body string, line int) {
 	return "", text, 0
 }
 
-// parse reads the fields of front matter that begins at a line.
+// parse reads the fields of front matter that begins at a line, each by itself, so that one which is
+// not YAML costs no other.
 func (p *Front) parse(front string, line int) {
 	chunks := p.chunks(front, line)
-	if fields, err := parseYAML(front); err == nil {
-		for _, f := range fields[:min(len(fields), maxFields+1)] {
-			f.line += line - 1
-			i := slices.IndexFunc(chunks, func(c chunk) bool { return c.line == f.line })
-			if i >= 0 {
-				f.raw = chunks[i].value()
-			}
-			p.add(f)
-		}
-		return
-	}
 	for _, c := range chunks[:min(len(chunks), maxFields+1)] {
 		f := &field{name: c.name, line: c.line, raw: c.value()}
-		if own, err := parseYAML(string(c.text)); err == nil && len(own) == 1 {
-			f.node = own[0].node
-		} else if c.meantAsYAML() {
+		if f.node = valueOf(c.text); f.node == nil && c.meantAsYAML() {
 			p.Mistake(c.line, "the value of %s is not valid YAML, so it is read as it is written", shown(c.name))
 		}
 		p.add(f)
@@ -137,27 +125,16 @@ func (p *Front) add(f *field) {
 	p.fields = append(p.fields, f)
 }
 
-// parseYAML returns the fields of a YAML mapping.
-func parseYAML(text string) (fields []*field, err error) {
+// valueOf returns the value of the only field of a YAML mapping, or nil if the text is something else.
+func valueOf(text []byte) *yaml.Node {
 	var doc yaml.Node
-	if err := yaml.Unmarshal([]byte(text), &doc); err != nil {
-		return nil, err
+	if yaml.Unmarshal(text, &doc) != nil || len(doc.Content) == 0 {
+		return nil
 	}
-	if len(doc.Content) == 0 {
-		return nil, nil
+	if top := doc.Content[0]; top.Kind == yaml.MappingNode && len(top.Content) == 2 {
+		return top.Content[1]
 	}
-	top := doc.Content[0]
-	if top.Kind != yaml.MappingNode || top.Style&yaml.FlowStyle != 0 {
-		return nil, fmt.Errorf("it is no list of fields such as name: value")
-	}
-	for i := 0; i+1 < len(top.Content); i += 2 {
-		key := top.Content[i]
-		if key.Kind != yaml.ScalarNode {
-			return nil, fmt.Errorf("a name of a field is no text")
-		}
-		fields = append(fields, &field{name: key.Value, line: key.Line, node: top.Content[i+1]})
-	}
-	return fields, nil
+	return nil
 }
 
 // chunk is a field as it is written, with the lines that continue it.

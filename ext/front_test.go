@@ -104,9 +104,9 @@ func TestM6_FrontMatter(t *testing.T) {
 		{"not UTF-8", "---\ndescription: caf\xe9\n---\n\xff", read{Description: "caf\ufffd", Body: "\ufffd",
 			BodyLine: 4, Mistakes: []string{"a.md: the file is not UTF-8 text"}}},
 		{"aliases are text", "---\na: &a [x, x]\nb: &b [*a, *a]\nallowed-tools: [*b, *b]\nmetadata: {c: *b}\n" +
-			"description: *a\n---\n", read{BodyLine: 8, Tools: []string{"*b", "*b"}, Description: "*a",
-			Metadata: map[string]string{},
-			Mistakes: []string{"a.md, line 2: unknown fields have no effect: a, b; the supported fields are " +
+			"description: *a\n---\n", read{BodyLine: 8, Tools: []string{"[*b, *b]"}, Description: "*a",
+			Mistakes: []string{"a.md, line 5: metadata has to be fields of its own, each on a line below it, so it has " +
+				"no effect", "a.md, line 2: unknown fields have no effect: a, b; the supported fields are " +
 				"description, argument-hint, allowed-tools, paths, hidden, metadata"}}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
