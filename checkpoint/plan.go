@@ -11,6 +11,7 @@ import (
 
 	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/internal/atomicfile"
+	"github.com/attractor-go/attractor/internal/texts"
 )
 
 // Plan holds what an undo is going to do. It is complete, so an undo that was killed can be
@@ -141,7 +142,7 @@ func (p *Plan) Text(lines int) string {
 	}
 	writeList(&b, "Left alone", left, lines)
 	if p.Done > 0 {
-		fmt.Fprintf(&b, "Already as before: %s\n", paths(p.Done))
+		fmt.Fprintf(&b, "Already as before: %s\n", texts.Count(p.Done, "path"))
 	}
 	if p.Empty() {
 		b.WriteString("There is nothing to put back.\n")
@@ -154,20 +155,13 @@ func writeList(b *strings.Builder, title string, entries []string, lines int) {
 	if len(entries) == 0 {
 		return
 	}
-	fmt.Fprintf(b, "%s: %s\n", title, paths(len(entries)))
+	fmt.Fprintf(b, "%s: %s\n", title, texts.Count(len(entries), "path"))
 	for _, entry := range entries[:min(len(entries), lines)] {
 		fmt.Fprintf(b, "  %s\n", entry)
 	}
 	if more := len(entries) - lines; more > 0 {
 		fmt.Fprintf(b, "  and %d more\n", more)
 	}
-}
-
-func paths(n int) string {
-	if n == 1 {
-		return "1 path"
-	}
-	return fmt.Sprintf("%d paths", n)
 }
 
 // ErrUnfinished reports that an undo was not begun because an earlier one has not been finished;

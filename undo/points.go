@@ -219,7 +219,7 @@ func (p *Points) Write(ctx context.Context, checkpoints string, turn int, place 
 	if err != nil {
 		return "", fmt.Errorf("the files of turn %d are not all in %s: %w", turn, texts.Shown(e.WorkDir()), p.gone(err))
 	}
-	text = fmt.Sprintf("%s of turn %d are in %s; what was not recorded is not, such as .git", paths(made), turn,
+	text = fmt.Sprintf("%s of turn %d are in %s; what was not recorded is not, such as .git", texts.Count(made, "path"), turn,
 		e.WorkDir())
 	if out, err := withoutHead(ctx, e); err != nil {
 		return "", err
@@ -283,9 +283,9 @@ func Stat(d *checkpoint.Diff) string {
 		added, removed = added+f.Added, removed+f.Removed
 	}
 	if d.More > 0 {
-		fmt.Fprintf(&b, "and %s more\n", paths(d.More))
+		fmt.Fprintf(&b, "and %s more\n", texts.Count(d.More, "path"))
 	}
-	fmt.Fprintf(&b, "%s changed, +%d -%d\n", paths(len(d.Files)+d.More), added, removed)
+	fmt.Fprintf(&b, "%s changed, +%d -%d\n", texts.Count(len(d.Files)+d.More, "path"), added, removed)
 	return b.String()
 }
 

@@ -296,23 +296,15 @@ func ParseTurn(text string) (*int, error) {
 // Report returns what an undo did, for a person, with at most that many paths that were left alone.
 func Report(r *checkpoint.Result, most int) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "Taken back: %s\n", paths(len(r.Restored)))
+	fmt.Fprintf(&b, "Taken back: %s\n", texts.Count(len(r.Restored), "path"))
 	for _, kept := range r.Left[:min(len(r.Left), most)] {
 		fmt.Fprintf(&b, "Left alone: %s\n", kept)
 	}
 	if more := len(r.Left) - most; more > 0 {
-		fmt.Fprintf(&b, "and %s more left alone\n", paths(more))
+		fmt.Fprintf(&b, "and %s more left alone\n", texts.Count(more, "path"))
 	}
 	for _, line := range r.Git {
 		fmt.Fprintf(&b, "In the repository: %s\n", line)
 	}
 	return b.String()
-}
-
-// paths returns a number of paths in words.
-func paths(n int) string {
-	if n == 1 {
-		return "1 path"
-	}
-	return fmt.Sprintf("%d paths", n)
 }

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"iter"
-	"strconv"
 	"strings"
 
 	"github.com/attractor-go/attractor/agent"
@@ -34,7 +33,7 @@ func rowOf(ev agent.Event) Row {
 		return Row{Kind: RowClose, Name: string(e.Reason), Text: string(e.Reason),
 			Failed: e.Reason == agent.ReasonFailed}
 	case *agent.HistoryLoaded:
-		return Row{Kind: RowHistory, Text: count(len(e.Messages), "message")}
+		return Row{Kind: RowHistory, Text: texts.Count(len(e.Messages), "message")}
 	case *agent.UserInput:
 		return text(Row{Kind: RowInput, Name: string(e.Action)}, e.Text)
 	case *agent.ProcessingEnd:
@@ -67,7 +66,7 @@ func incident(ev agent.Event) Row {
 	case *agent.TurnLimit:
 		return Row{Kind: RowLimit, Name: string(e.Limit), Text: fmt.Sprintf("%s: %v", e.Limit, e.Value)}
 	case *agent.LoopDetection:
-		return Row{Kind: RowLoop, Text: fmt.Sprintf("%s repeated %d times", count(e.Period, "call"), e.Repeats)}
+		return Row{Kind: RowLoop, Text: fmt.Sprintf("%s repeated %d times", texts.Count(e.Period, "call"), e.Repeats)}
 	case *agent.ContextWarning:
 		return Row{Kind: RowContext, Text: windowText(e)}
 	case *agent.Compaction:
@@ -122,14 +121,6 @@ func cut(text string, most int) string {
 	return texts.Cut(text, most-len("…"), "…")
 }
 
-// count returns a number of things in words.
-func count(n int, thing string) string {
-	if n != 1 {
-		thing += "s"
-	}
-	return strconv.Itoa(n) + " " + thing
-}
-
 func startText(e *agent.SessionStart) string {
 	verb := "began"
 	if e.Resumed {
@@ -139,7 +130,7 @@ func startText(e *agent.SessionStart) string {
 }
 
 func endText(e *agent.ProcessingEnd) string {
-	return string(e.Reason) + " after " + count(e.Turns, "answer")
+	return string(e.Reason) + " after " + texts.Count(e.Turns, "answer")
 }
 
 func planText(e *agent.PlanUpdated) string {
@@ -163,7 +154,7 @@ func windowText(e *agent.ContextWarning) string {
 }
 
 func compactionText(e *agent.Compaction) string {
-	return fmt.Sprintf("%s became a summary: %d tokens, before %d", count(e.TurnsReplaced, "turn"), e.TokensAfter,
+	return fmt.Sprintf("%s became a summary: %d tokens, before %d", texts.Count(e.TurnsReplaced, "turn"), e.TokensAfter,
 		e.TokensBefore)
 }
 
@@ -195,7 +186,7 @@ func callText(args json.RawMessage) string {
 		return line(patchText(patch))
 	}
 	if plan, ok := fields["plan"].([]any); ok {
-		return count(len(plan), "item")
+		return texts.Count(len(plan), "item")
 	}
 	for text := range stringsOf(args) {
 		return line(text)

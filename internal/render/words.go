@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/attractor-go/attractor/internal/texts"
 	"github.com/attractor-go/attractor/llm"
 )
 
@@ -43,12 +44,7 @@ func Thousands(n int) string {
 }
 
 // Count returns a number and what it counts, in the plural if that is right.
-func Count(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
-}
+func Count(n int, what string) string { return texts.Count(n, what) }
 
 // Rounded returns a duration with few digits, for people.
 func Rounded(d time.Duration) time.Duration {

@@ -13,6 +13,14 @@ func Cut(text string, limit int, mark string) string {
 	return strings.ToValidUTF8(text[:limit], "") + mark
 }
 
+// Count returns a number and what it counts, in the plural if that is right.
+func Count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
 // Or returns names with commas between them, and "or" before the last one.
 func Or(names []string) string {
 	if len(names) < 2 {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/attractor-go/attractor/internal/texts"
 	"github.com/attractor-go/attractor/tool"
 )
 
@@ -37,7 +38,7 @@ type Edited struct {
 
 // String returns what a model reads of the edit in this project's own dialect.
 func (e Edited) String() string {
-	text := fmt.Sprintf("Edited %s: replaced %s (%s).%s", e.Name, count(e.Count, "occurrence"), e.Lines, e.Note())
+	text := fmt.Sprintf("Edited %s: replaced %s (%s).%s", e.Name, texts.Count(e.Count, "occurrence"), e.Lines, e.Note())
 	if e.Snippet != "" {
 		text += " It now reads:\n" + e.Snippet
 	}
@@ -67,9 +68,9 @@ type Wrote struct {
 // String returns what a model reads of the file in this project's own dialect.
 func (w Wrote) String() string {
 	if w.Replaced {
-		return fmt.Sprintf("Replaced %s (%s, before: %d).%s", w.Name, count(w.Bytes, "byte"), w.Before, w.Note())
+		return fmt.Sprintf("Replaced %s (%s, before: %d).%s", w.Name, texts.Count(w.Bytes, "byte"), w.Before, w.Note())
 	}
-	return fmt.Sprintf("Created %s (%s).", w.Name, count(w.Bytes, "byte"))
+	return fmt.Sprintf("Created %s (%s).", w.Name, texts.Count(w.Bytes, "byte"))
 }
 
 // Note returns sentences that each begin with a space about what the file kept and did not keep, or

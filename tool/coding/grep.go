@@ -142,12 +142,12 @@ func renderGrep(found search.Result, q search.Query) string {
 	case len(found.Files) == 0 && found.Searched == 0:
 		fmt.Fprintf(&b, "No matches: %s.\n", whyNothing(found, q))
 	case len(found.Files) == 0:
-		fmt.Fprintf(&b, "No matches in %s.\n", count(found.Searched, "file"))
+		fmt.Fprintf(&b, "No matches in %s.\n", texts.Count(found.Searched, "file"))
 	case found.More:
 		fmt.Fprintf(&b, "[Only the first %d results are shown; there are more. Narrow the search, or set "+
 			"max_results.]\n", q.Max)
 	case q.Mode != search.Files:
-		fmt.Fprintf(&b, "[%s in %s]\n", count(total, "matching line"), count(len(found.Files), "file"))
+		fmt.Fprintf(&b, "[%s in %s]\n", texts.Count(total, "matching line"), texts.Count(len(found.Files), "file"))
 	}
 	b.WriteString(Stopped(found.Stopped) + Unreadable(found.Unreadable))
 	return b.String()
@@ -157,7 +157,7 @@ func renderGrep(found search.Result, q search.Query) string {
 func whyNothing(found search.Result, q search.Query) string {
 	switch {
 	case found.Binary > 0:
-		return "there was no text file to search, only " + count(found.Binary, "binary file")
+		return "there was no text file to search, only " + texts.Count(found.Binary, "binary file")
 	case q.Glob != "":
 		return fmt.Sprintf("no file to search matches glob_filter %s; check it, or leave it out", q.Glob)
 	}

@@ -61,5 +61,5 @@ func (d Dialect) readImage(r io.Reader, name string) (tool.Result, error) {
 			texts.Shown(name), err, d.word("shell"))
 	}
 	return tool.Result{Content: llm.Parts{llm.Text{Text: fmt.Sprintf("%s (%s, %s)", texts.Shown(name), image.MIME,
-		count(len(data), "byte"))}, image}}, nil
+		texts.Count(len(data), "byte"))}, image}}, nil
 }

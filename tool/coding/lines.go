@@ -202,11 +202,3 @@ func (write Numbering) lines(lines []string, first int) string {
 }
 
 func isEOF(err error) bool { return errors.Is(err, io.EOF) }
-
-// count returns a number with its noun.
-func count(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return strconv.Itoa(n) + " " + noun + "s"
-}

@@ -153,5 +153,5 @@ func entryText(info env.Info) string {
 	case !info.Mode.IsRegular():
 		return name + " (special file)"
 	}
-	return fmt.Sprintf("%s (%s)", name, count(int(info.Size), "byte"))
+	return fmt.Sprintf("%s (%s)", name, texts.Count(int(info.Size), "byte"))
 }

@@ -117,7 +117,7 @@ func (d Dialect) readText(ctx context.Context, r *bufio.Reader, args readFileArg
 		return tool.Result{}, fmt.Errorf("reading %s: %w", texts.Shown(args.FilePath), err)
 	case len(x.lines) == 0:
 		return tool.Result{}, fmt.Errorf("%s %d is past the end of %s, which has %s; choose one from 1 to %d",
-			d.word("read_file.offset"), first, texts.Shown(args.FilePath), count(x.total, "line"), x.total)
+			d.word("read_file.offset"), first, texts.Shown(args.FilePath), texts.Count(x.total, "line"), x.total)
 	}
 	text := d.number(x.lines, first)
 	next := first + len(x.lines)
