@@ -111,7 +111,7 @@ func (b *dirBatch) write(object digest, frame []byte) error {
 	}
 	b.added[object] = struct{}{}
 	if b.out.at > b.room {
-		b.dir.want(b.out.at + b.dir.max/4)
+		b.dir.room.Store(b.out.at + b.dir.max/4)
 		b.err = fmt.Errorf("checkpoint: %w: its packs may have %d bytes", ErrFull, b.dir.max)
 	}
 	return b.err

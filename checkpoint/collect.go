@@ -32,29 +32,16 @@ const roomWait = 10 * time.Second
 // makeRoom collects if the store is nearly full, so that a batch has some room. If others have
 // batches open for long, the batch goes on without.
 func (d *Dir) makeRoom(ctx context.Context) error {
-	size := d.size()
-	d.mu.Lock()
-	goal, tight := d.goal, size > d.limit
-	d.mu.Unlock()
-	if !tight {
+	room := d.room.Load()
+	if d.max-d.size() >= room {
 		return nil
 	}
-	if _, err := d.collect(ctx, goal, roomWait); err != nil {
+	if _, err := d.collect(ctx, d.max-max(room, d.max/4), roomWait); err != nil {
 		return ignore(err, filelock.ErrLocked)
 	}
-	size = d.size()
-	d.mu.Lock()
-	defer d.mu.Unlock()
 	// a store that is full of what is in use is collected again only when it has grown
-	d.limit, d.goal = max(d.max/10*9, size+d.max/50), d.max/4*3
+	d.room.Store(min(d.max/10, d.max-d.size()-d.max/50))
 	return nil
-}
-
-// want makes the next batch begin with room for a number of bytes.
-func (d *Dir) want(n int64) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.limit, d.goal = -1, d.max-min(n, d.max)
 }
 
 // collect is Collect with the bytes that are kept.
@@ -190,20 +177,17 @@ func (c *collection) mark(object digest) bool {
 // several packs have is kept in one of them.
 func (c *collection) sweep(ctx context.Context) error {
 	for _, p := range c.dir.list() {
-		var live []found
-		var liveBytes int64
-		for _, f := range p.objects() {
-			if _, ok := c.live[f.object]; !ok {
-				continue
+		live := &pack{path: p.path, size: p.size}
+		for _, f := range p.objects {
+			if _, ok := c.live[f.object]; ok {
+				delete(c.live, f.object)
+				live.objects = append(live.objects, f)
 			}
-			delete(c.live, f.object)
-			liveBytes += f.length
-			live = append(live, f)
 		}
-		if p.size == liveBytes+int64(len(p.table))+int64(trailerSize) && len(live) > 0 {
+		if len(live.objects) == len(p.objects) && len(live.objects) > 0 {
 			continue
 		}
-		if err := c.dir.rewrite(ctx, rewritten{p, live}); err != nil {
+		if err := c.dir.rewrite(ctx, live); err != nil {
 			return err
 		}
 	}
@@ -212,18 +196,11 @@ func (c *collection) sweep(ctx context.Context) error {
 
 // tidy removes the unfinished files of killed processes.
 func (c *collection) tidy() error {
-	files, err := os.ReadDir(c.dir.file(packsName))
-	if err != nil {
-		return err
+	names, err := fs.Glob(os.DirFS(c.dir.file(packsName)), "*"+tempExt)
+	for _, name := range names {
+		err = errors.Join(err, ignore(os.Remove(c.dir.file(packsName, name)), fs.ErrNotExist))
 	}
-	for _, f := range files {
-		if filepath.Ext(f.Name()) == tempExt {
-			if err := ignore(os.Remove(c.dir.file(packsName, f.Name())), fs.ErrNotExist); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
+	return err
 }
 
 // list returns all packs, the largest first.
@@ -264,11 +241,7 @@ func (d *Dir) mergeSmall(ctx context.Context) {
 	if d.refresh() != nil {
 		return
 	}
-	var all []rewritten
-	for _, p := range d.small() {
-		all = append(all, rewritten{p, p.objects()})
-	}
-	_ = d.rewrite(ctx, all...)
+	_ = d.rewrite(ctx, d.small()...)
 }
 
 // small returns the smallest packs.
@@ -283,15 +256,9 @@ func (d *Dir) small() (packs []*pack) {
 	return packs
 }
 
-// rewritten is a pack of which some objects are kept in another one.
-type rewritten struct {
-	*pack
-	kept []found
-}
-
-// rewrite copies the objects of packs that are kept to a new one, and removes the old ones when
-// that is durable. The caller has the store alone.
-func (d *Dir) rewrite(ctx context.Context, packs ...rewritten) (err error) {
+// rewrite copies the objects of packs to a new one, and removes the old ones when that is durable.
+// The caller has the store alone.
+func (d *Dir) rewrite(ctx context.Context, packs ...*pack) (err error) {
 	out, err := d.newWriter()
 	if err != nil {
 		return full(err)
@@ -314,7 +281,7 @@ func (d *Dir) rewrite(ctx context.Context, packs ...rewritten) (err error) {
 		d.learn(made)
 	}
 	for _, p := range packs {
-		if err := d.drop(p.pack); err != nil {
+		if err := d.drop(p); err != nil {
 			return err
 		}
 	}
@@ -322,15 +289,15 @@ func (d *Dir) rewrite(ctx context.Context, packs ...rewritten) (err error) {
 }
 
 // copy copies objects of a pack. Damaged ones are left out, so that they can be recorded again.
-func (d *Dir) copy(ctx context.Context, to *packWriter, s rewritten, seen map[digest]bool) error {
-	for _, f := range s.kept {
+func (d *Dir) copy(ctx context.Context, to *packWriter, p *pack, seen map[digest]bool) error {
+	for _, f := range p.objects {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
 		if seen[f.object] {
 			continue
 		}
-		_, frame, err := d.read(s.pack, f)
+		_, frame, err := d.read(p, f)
 		switch {
 		case errors.Is(err, errDamaged):
 			continue

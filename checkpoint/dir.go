@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/klauspost/compress/zstd"
 
@@ -29,12 +30,11 @@ type Dir struct {
 	evicted func(owner string)
 	encoder *zstd.Encoder
 	decoder *zstd.Decoder
-	buffers sync.Pool // of *bytes.Buffer
+	buffers sync.Pool    // of *bytes.Buffer
+	room    atomic.Int64 // the bytes that a batch needs: with less, it makes room first
 
 	mu    sync.RWMutex
 	packs map[string]*pack // by file name
-	limit int64            // the bytes above which a batch makes room first
-	goal  int64            // the bytes that are kept then
 }
 
 // DirOptions are the options of [OpenDir].
@@ -72,14 +72,14 @@ func OpenDir(path string, o DirOptions) (*Dir, error) {
 	if d.max <= 0 {
 		d.max = 4 << 30
 	}
-	d.limit, d.goal = d.max/10*9, d.max/4*3
+	d.room.Store(d.max / 10)
+	d.buffers.New = func() any { return new(bytes.Buffer) }
 	if d.encoder, err = zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest)); err != nil {
 		return nil, err
 	}
 	if d.decoder, err = zstd.NewReader(nil, zstd.WithDecoderMaxMemory(maxObject)); err != nil {
 		return nil, err
 	}
-	d.buffers.New = func() any { return new(bytes.Buffer) }
 	return d, nil
 }
 

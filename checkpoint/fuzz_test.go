@@ -66,7 +66,7 @@ func useAnyStore(t *testing.T, d *Dir) {
 	}
 	var known []env.Hash
 	for _, p := range d.packs {
-		for _, f := range p.objects() {
+		for _, f := range p.objects {
 			known = append(known, f.object.hash())
 		}
 	}

@@ -14,7 +14,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"sort"
 
 	"github.com/attractor-go/attractor/env"
 )
@@ -64,9 +63,9 @@ type found struct {
 
 // pack knows where the objects of a pack are.
 type pack struct {
-	path  string
-	size  int64
-	table []byte
+	path    string
+	size    int64
+	objects []found // sorted by digests
 }
 
 // openPack reads the table of a pack. A pack that is damaged there has no objects.
@@ -97,44 +96,30 @@ func openPack(path string) (_ *pack, err error) {
 	if _, err := file.ReadAt(table, at-int64(len(table))); err != nil {
 		return nil, err
 	}
-	if checksum(table) == binary.LittleEndian.Uint32(trailer[8:]) {
-		p.table = table
+	if checksum(table) != binary.LittleEndian.Uint32(trailer[8:]) {
+		return p, nil
+	}
+	p.objects = make([]found, 0, entries)
+	for entry := range slices.Chunk(table, entrySize) {
+		p.objects = append(p.objects, found{
+			object: digest(entry[:sha256.Size]),
+			offset: int64(binary.LittleEndian.Uint64(entry[sha256.Size:])),
+			length: int64(binary.LittleEndian.Uint64(entry[sha256.Size+8:])),
+		})
 	}
 	return p, nil
 }
 
-// len returns the number of objects.
-func (p *pack) len() int { return len(p.table) / entrySize }
-
-// at returns an object by its place in the table.
-func (p *pack) at(i int) found {
-	entry := p.table[i*entrySize : (i+1)*entrySize]
-	return found{
-		object: digest(entry[:sha256.Size]),
-		offset: int64(binary.LittleEndian.Uint64(entry[sha256.Size:])),
-		length: int64(binary.LittleEndian.Uint64(entry[sha256.Size+8:])),
-	}
-}
+// compare orders an object and a digest.
+func (f found) compare(object digest) int { return bytes.Compare(f.object[:], object[:]) }
 
 // find returns where an object is.
 func (p *pack) find(object digest) (_ found, ok bool) {
-	i := sort.Search(p.len(), func(i int) bool {
-		return bytes.Compare(p.table[i*entrySize:][:sha256.Size], object[:]) >= 0
-	})
-	if i == p.len() {
+	i, ok := slices.BinarySearchFunc(p.objects, object, found.compare)
+	if !ok {
 		return found{}, false
 	}
-	f := p.at(i)
-	return f, f.object == object
-}
-
-// objects returns all objects of the pack.
-func (p *pack) objects() []found {
-	list := make([]found, p.len())
-	for i := range list {
-		list[i] = p.at(i)
-	}
-	return list
+	return p.objects[i], true
 }
 
 // packWriter writes a pack.
@@ -167,7 +152,7 @@ func (w *packWriter) add(object digest, frame []byte) error {
 
 // finish makes the pack durable, except for its name, and gives it that.
 func (w *packWriter) finish() (*pack, error) {
-	slices.SortFunc(w.objects, func(a, b found) int { return bytes.Compare(a.object[:], b.object[:]) })
+	slices.SortFunc(w.objects, func(a, b found) int { return a.compare(b.object) })
 	table := make([]byte, 0, len(w.objects)*entrySize)
 	for _, f := range w.objects {
 		table = append(table, f.object[:]...)
@@ -186,7 +171,7 @@ func (w *packWriter) finish() (*pack, error) {
 	if err := os.Rename(w.file.Name(), path); err != nil {
 		return nil, err
 	}
-	return &pack{path: path, size: w.at + int64(len(end)), table: table}, nil
+	return &pack{path: path, size: w.at + int64(len(end)), objects: w.objects}, nil
 }
 
 // abandon removes a pack that was not finished.
