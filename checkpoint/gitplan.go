@@ -6,7 +6,6 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"io"
 	"path"
 	"strings"
 	"time"
@@ -214,19 +213,6 @@ func (g *gitPlanner) index(ctx context.Context) error {
 	g.plan.Steps = append(g.plan.Steps, GitStep{Kind: "index", File: file, Was: now, Object: to,
 		Note: "the index is as before"})
 	return nil
-}
-
-// readFile returns the content of a file of at most limit bytes. A larger one is an error.
-func readFile(ctx context.Context, e env.Environment, name string, limit int64) (data []byte, err error) {
-	f, err := e.Open(ctx, name)
-	if err != nil {
-		return nil, err
-	}
-	data, err = io.ReadAll(io.LimitReader(f, limit+1))
-	if err = errors.Join(err, f.Close()); err == nil && int64(len(data)) > limit {
-		err = fmt.Errorf("%s has more than %d bytes", texts.Shown(name), limit)
-	}
-	return data, err
 }
 
 // unlockTimeout bounds the removal of a lock file after the undo was canceled.

@@ -31,6 +31,8 @@ type Plan struct {
 	Done int `json:"done,omitempty"`
 	// Git says what becomes of the repository. Nil leaves it alone.
 	Git *GitPlan `json:"git,omitempty"`
+
+	begun bool // it was read from a file, so an undo has begun
 }
 
 // planVersion is the form of plans that this package writes and reads.
@@ -165,24 +167,19 @@ func writeList(b *strings.Builder, title string, entries []string, lines int) {
 }
 
 // ErrUnfinished reports that an undo was not begun because an earlier one has not been finished;
-// see Resume.
+// see ReadPlan.
 var ErrUnfinished = errors.New("an earlier undo was interrupted and has to be finished first")
 
-// ReadPlan reads the plan of an undo that was interrupted. The error wraps fs.ErrNotExist if there
-// is none.
+// ReadPlan reads the plan of an undo that was interrupted, so that Undo can finish it. The error
+// wraps fs.ErrNotExist if there is none.
 func ReadPlan(file string) (*Plan, error) {
 	data, err := os.ReadFile(file)
 	if err != nil {
 		return nil, err
 	}
-	p := new(Plan)
+	p := &Plan{begun: true}
 	if err = json.Unmarshal(data, p); err == nil && p.Version != planVersion {
 		err = fmt.Errorf("it has the form %d, and this program knows %d", p.Version, planVersion)
-	}
-	for _, r := range p.Paths {
-		if r.Was == nil && r.Want == nil {
-			err = errors.Join(err, fmt.Errorf("it does not say what becomes of %s", r.Path.Shown()))
-		}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("the plan of an undo in %s cannot be read; remove the file to give up the rest of "+

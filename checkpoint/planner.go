@@ -27,8 +27,8 @@ type Workspace struct {
 	// taken back.
 	Owner string
 	// Done, when set, is called with the result of an undo before the plan's file is removed, to
-	// note its point. After its error, and if the process is killed meanwhile, Resume calls it
-	// again.
+	// note its point. After its error, and if the process is killed meanwhile, the undo that
+	// finishes this one calls it again.
 	Done func(context.Context, Result) error
 }
 

@@ -1,7 +1,6 @@
 package checkpoint
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -31,37 +30,29 @@ type Result struct {
 }
 
 // Undo carries out a plan. It first writes the plan to a file, and removes that when it is done. If
-// it does not come so far, Resume finishes it. Undo changes a path only if it still is as the plan
-// says; other paths are left alone and named in the result. An error ends it before its end: the
-// context's, a lost connection, a full store. If the file exists, the error is ErrUnfinished.
+// it does not come so far, an Undo of what ReadPlan has read from the file finishes it. Undo changes
+// a path only if it still is as the plan says; other paths are left alone and named in the result.
+// An error ends it before its end: the context's, a lost connection, a full store. If the file
+// exists and the plan is not from it, the error is ErrUnfinished.
 func Undo(ctx context.Context, w Workspace, p *Plan, file string) (Result, error) {
-	if err := p.save(file); err != nil {
-		return Result{}, fmt.Errorf("writing the plan of the undo: %w", err)
+	if !p.begun {
+		if err := p.save(file); err != nil {
+			return Result{}, fmt.Errorf("writing the plan of the undo: %w", err)
+		}
+	} else if err := w.sweep(ctx, p); err != nil {
+		return Result{}, err
 	}
-	result, err := w.carryOut(ctx, p, false, file)
+	result, err := w.carryOut(ctx, p, file)
 	if err != nil {
 		err = fmt.Errorf("the undo was interrupted and can be finished: %w", err)
 	}
 	return result, err
 }
 
-// Resume finishes an undo that was interrupted, given the file of its plan. The result is that of
-// the whole undo.
-func Resume(ctx context.Context, w Workspace, file string) (Result, error) {
-	p, err := ReadPlan(file)
-	if err != nil {
-		return Result{}, err
-	}
-	if err := w.sweep(ctx, p); err != nil {
-		return Result{}, err
-	}
-	return w.carryOut(ctx, p, true, file)
-}
-
 // carryOut takes all steps, records what they changed, tells about it and removes the plan's file.
-func (w Workspace) carryOut(ctx context.Context, p *Plan, resumed bool, file string) (r Result, err error) {
+func (w Workspace) carryOut(ctx context.Context, p *Plan, file string) (r Result, err error) {
 	u := &undo{Workspace: w, tree: env.TreeOf(w.Env), left: map[Name]Kept{}, made: map[Name]fs.FileMode{},
-		resumed: resumed}
+		begun: p.begun}
 	if u.top, err = env.Resolve(ctx, w.Env, "."); err != nil {
 		return r, err
 	}
@@ -159,10 +150,10 @@ type undo struct {
 	tree env.Tree
 	top  string // the real path of the working directory
 	left map[Name]Kept
-	// made are the directories that this run has made, with the permissions that they got. A
-	// resumed run does not know all of them.
-	made    map[Name]fs.FileMode
-	resumed bool
+	// made are the directories that this run has made, with the permissions that they got. If an
+	// earlier one has begun, these are not all.
+	made  map[Name]fs.FileMode
+	begun bool
 }
 
 // result says what has become of the plan's paths.
@@ -420,7 +411,7 @@ func (u *undo) gaveMode(r *Reversal, mode fs.FileMode, isDir bool) bool {
 	if !r.gone() {
 		return mode == r.Was.Mode.Perm() || mode == r.Was.Mode.Perm()|extra
 	}
-	if made, known := u.made[r.Path]; known || !u.resumed {
+	if made, known := u.made[r.Path]; known || !u.begun {
 		return known && mode == made
 	}
 	return mode&^(r.Want.Mode.Perm()|extra) == 0 // what is made has the wanted permissions less the umask
@@ -453,7 +444,7 @@ func (w Workspace) sweep(ctx context.Context, p *Plan) error {
 			} else if was != nil {
 				continue
 			}
-			if err := w.sweepFile(ctx, name, files); err != nil {
+			if err := w.sweepFile(ctx, name, info.Size, files); err != nil {
 				return err
 			}
 		}
@@ -461,20 +452,18 @@ func (w Workspace) sweep(ctx context.Context, p *Plan) error {
 	return nil
 }
 
-// sweepFile removes a file that holds the beginning of one of the files that are written.
-func (w Workspace) sweepFile(ctx context.Context, name string, files []*Entry) error {
-	largest := slices.MaxFunc(files, func(a, b *Entry) int { return cmp.Compare(a.Size, b.Size) })
-	data, err := readFile(ctx, w.Env, nameOf(name), largest.Size)
-	if err != nil {
-		return ignore(err, fs.ErrNotExist)
-	}
-	ours := slices.ContainsFunc(files, func(e *Entry) bool {
+// sweepFile removes a file of a number of bytes that are the beginning of one of the files that are
+// written.
+func (w Workspace) sweepFile(ctx context.Context, name string, size int64, files []*Entry) error {
+	for _, e := range files {
 		whole, err := content(ctx, w.Store, e.Object, e.Size)
-		return err == nil && strings.HasPrefix(string(whole), string(data))
-	})
-	if !ours {
-		return nil
+		if err != nil || size > int64(len(whole)) {
+			continue
+		}
+		err = env.Delete(ctx, w.Env, nameOf(name), env.HashOf(whole[:size]))
+		if err := ignore(err, env.ErrChanged); err != nil {
+			return err
+		}
 	}
-	// If it is changed meanwhile, it is in use after all.
-	return ignore(env.Delete(ctx, w.Env, nameOf(name), env.HashOf(data)), env.ErrChanged)
+	return nil
 }

@@ -190,7 +190,7 @@ func TestO7_UndoKilledAroundEachChange(t *testing.T) {
 			checkpoint.ErrUnfinished) {
 			t.Errorf("another undo: %v, want ErrUnfinished", err)
 		}
-		got, err := checkpoint.Resume(t.Context(), w.workspace(), w.plan)
+		got, err := finish(t.Context(), w.workspace(), w.plan)
 		w.must(err)
 		if diff := gocmp.Diff(want, got); diff != "" {
 			t.Errorf("killed around change %d, the result differs (-want +got):\n%s", at, diff)
@@ -223,7 +223,7 @@ func TestO7_UndoKilledAtAnyTime(t *testing.T) {
 			w.checkFinished(before)
 			continue
 		}
-		if _, err := checkpoint.Resume(t.Context(), w.workspace(), w.plan); errors.Is(err, fs.ErrNotExist) {
+		if _, err := finish(t.Context(), w.workspace(), w.plan); errors.Is(err, fs.ErrNotExist) {
 			continue // it had not begun, or was at its end
 		} else if err != nil {
 			t.Fatal(err)
@@ -246,7 +246,7 @@ func TestO7_OthersAfterAKill(t *testing.T) {
 	ours, others := ".attractor-"+strings.Repeat("A", 26)+".tmp", ".attractor-"+strings.Repeat("B", 26)+".tmp"
 	w.put(ours, "old edited\nold edi")
 	w.put(others, "by somebody\n")
-	r, err := checkpoint.Resume(t.Context(), w.workspace(), w.plan)
+	r, err := finish(t.Context(), w.workspace(), w.plan)
 	w.must(err)
 	if got, want := left(r.Left),
 		"dir changed\ndir/gone blocked\nmade not-empty\nmade/new changed\ntheirs changed"; got != want {
@@ -280,7 +280,7 @@ func TestO7_PointIsNotedBeforeTheEnd(t *testing.T) {
 		noted = append(noted, r.Point, r.Point)
 		return nil
 	}
-	_, err := checkpoint.Resume(t.Context(), s, w.plan)
+	_, err := finish(t.Context(), s, w.plan)
 	w.must(err)
 	w.checkFinished(before)
 	if changes, err := checkpoint.Compose(t.Context(), w.store, noted, env.NoFile); len(noted) != 3 || err != nil ||
@@ -307,14 +307,14 @@ func TestO7_InterruptedUndo(t *testing.T) {
 		t.Errorf("canceled: %v", err)
 	}
 	w.env = &lost{Local: local, after: 3}
-	if _, err := checkpoint.Resume(t.Context(), w.workspace(), w.plan); !errors.Is(err, env.ErrLost) {
+	if _, err := finish(t.Context(), w.workspace(), w.plan); !errors.Is(err, env.ErrLost) {
 		t.Errorf("lost: %v", err)
 	}
 	w.env = local
 	if now := w.record(); now == before || now == p.After {
 		t.Error("the undo was not interrupted in its middle")
 	}
-	r, err := checkpoint.Resume(t.Context(), w.workspace(), w.plan)
+	r, err := finish(t.Context(), w.workspace(), w.plan)
 	w.must(err)
 	if len(r.Left) > 0 {
 		t.Errorf("left alone: %v", r.Left)

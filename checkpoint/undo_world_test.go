@@ -206,6 +206,15 @@ func (w *world) flat(root env.Hash) map[string]checkpoint.Entry {
 	return all
 }
 
+// finish finishes an undo that was interrupted, given the file of its plan.
+func finish(ctx context.Context, w checkpoint.Workspace, file string) (checkpoint.Result, error) {
+	p, err := checkpoint.ReadPlan(file)
+	if err != nil {
+		return checkpoint.Result{}, err
+	}
+	return checkpoint.Undo(ctx, w, p, file)
+}
+
 // localWith returns an environment that may also change files in another directory.
 func localWith(t *testing.T, dir, other string) env.Environment {
 	t.Helper()

@@ -193,9 +193,6 @@ func (u *Undo) Run(ctx context.Context, note func(ctx context.Context, kind stri
 		}
 		return nil
 	}
-	if u.Resumed {
-		return checkpoint.Resume(ctx, u.workspace, u.file)
-	}
 	return checkpoint.Undo(ctx, u.workspace, u.Plan, u.file)
 }
 
