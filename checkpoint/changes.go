@@ -14,59 +14,49 @@ import (
 // is a change, too. A file that got another name is a deletion and a creation. env.NoFile is the
 // root of a tree without files.
 func Changes(ctx context.Context, store Store, a, b env.Hash) ([]Change, error) {
-	c := &comparison{store: store}
-	if err := c.compare(ctx, "", a, b); err != nil {
-		return nil, err
-	}
-	slices.SortFunc(c.changes, func(a, b Change) int { return strings.Compare(a.Path, b.Path) })
-	return c.changes, nil
+	changes, err := compare(ctx, store, "", a, b)
+	slices.SortFunc(changes, func(a, b Change) int { return strings.Compare(a.Path, b.Path) })
+	return changes, err
 }
 
-// comparison collects the changes between two trees.
-type comparison struct {
-	store   Store
-	changes []Change
-}
-
-// compare compares two directories. A missing one is env.NoFile.
-func (c *comparison) compare(ctx context.Context, prefix string, a, b env.Hash) error {
+// compare returns the changes between two directories whose path is a prefix. A missing one is
+// env.NoFile.
+func compare(ctx context.Context, store Store, prefix string, a, b env.Hash) (changes []Change, err error) {
 	if a == b {
-		return nil
+		return nil, nil
 	}
-	pairs := map[Name]*[2]*Entry{}
+	pairs := map[Name][2]*Entry{}
 	for i, dir := range []env.Hash{a, b} {
 		if dir == env.NoFile {
 			continue
 		}
-		entries, err := ReadDirObject(ctx, c.store, dir)
+		entries, err := ReadDirObject(ctx, store, dir)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		for _, e := range entries {
-			if pairs[e.Name] == nil {
-				pairs[e.Name] = new([2]*Entry)
-			}
-			pairs[e.Name][i] = &e
+			pair := pairs[e.Name]
+			pair[i] = &e
+			pairs[e.Name] = pair
 		}
 	}
 	for name, pair := range pairs {
-		if err := c.add(ctx, prefix+string(name), pair[0], pair[1]); err != nil {
-			return err
+		old, now := pair[0], pair[1]
+		if old.Same(now) {
+			continue
 		}
+		path := prefix + string(name)
+		// A directory whose entries differ is not a change by itself.
+		if !old.isTree() || !now.isTree() || old.Mode != now.Mode {
+			changes = append(changes, Change{Path: path, Before: old, After: now})
+		}
+		below, err := compare(ctx, store, path+"/", old.tree(), now.tree())
+		if err != nil {
+			return nil, err
+		}
+		changes = append(changes, below...)
 	}
-	return nil
-}
-
-// add compares two entries of the same path, of which one may be nil.
-func (c *comparison) add(ctx context.Context, name string, old, now *Entry) error {
-	if old.Same(now) {
-		return nil
-	}
-	// A directory whose entries differ is not a change by itself.
-	if !old.isTree() || !now.isTree() || old.Mode != now.Mode {
-		c.changes = append(c.changes, Change{Path: name, Before: old, After: now})
-	}
-	return c.compare(ctx, name+"/", old.tree(), now.tree())
+	return changes, nil
 }
 
 // Compose returns what the session has changed over several of its points, in the order in which
@@ -78,7 +68,7 @@ func (c *comparison) add(ctx context.Context, name string, old, now *Entry) erro
 // as well. What differs between it and the next point is Unknown. For the last point, now is the
 // root of the tree as it is; if now is [env.NoFile], nothing is said about it.
 func Compose(ctx context.Context, s Store, points []Point, now env.Hash) ([]Change, error) {
-	c := composition{changes: map[string]*composed{}}
+	c := composition{}
 	var left env.Hash // the tree that the previous point left
 	for i, p := range points {
 		// without a beginning, all files would look like the session's
@@ -126,7 +116,7 @@ func (p *Point) end(next []Point, now env.Hash) env.Hash {
 }
 
 // composition holds the changes so far.
-type composition struct{ changes map[string]*composed }
+type composition map[string]*composed
 
 type composed struct {
 	Change
@@ -134,24 +124,24 @@ type composed struct {
 }
 
 // others adds the changes of somebody else.
-func (c *composition) others(changes []Change) {
+func (c composition) others(changes []Change) {
 	for i := range changes {
-		if old := c.changes[changes[i].Path]; old != nil && !alike(changes[i].Before, changes[i].After) {
+		if old := c[changes[i].Path]; old != nil && !alike(changes[i].Before, changes[i].After) {
 			old.others = true
 		}
 	}
 }
 
 // own adds changes of the session.
-func (c *composition) own(changes []Change, unknown bool) {
+func (c composition) own(changes []Change, unknown bool) {
 	for _, change := range changes {
 		if alike(change.Before, change.After) {
 			continue
 		}
-		old := c.changes[change.Path]
+		old := c[change.Path]
 		if old == nil {
 			change.Unknown = unknown
-			c.changes[change.Path] = &composed{Change: change}
+			c[change.Path] = &composed{Change: change}
 			continue
 		}
 		old.After = change.After
@@ -162,10 +152,10 @@ func (c *composition) own(changes []Change, unknown bool) {
 }
 
 // list returns what is left of the changes, in the order of their paths.
-func (c *composition) list() []Change {
+func (c composition) list() []Change {
 	var list []Change
-	for _, path := range slices.Sorted(maps.Keys(c.changes)) {
-		if change := c.changes[path].Change; !alike(change.Before, change.After) {
+	for _, path := range slices.Sorted(maps.Keys(c)) {
+		if change := c[path].Change; !alike(change.Before, change.After) {
 			list = append(list, change)
 		}
 	}
