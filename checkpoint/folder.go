@@ -23,10 +23,8 @@ type folder struct {
 	prefix string // its absolute path, with a slash at the end
 	base   int    // the first bytes of prefix are the top's
 	rules  search.Rules
-	// all is set below what RecorderOptions.Include names; within is set in an ignored directory
-	// that has something that is included.
-	all, within bool
-	old         *knownDir
+	within bool // in an ignored directory that has something that is included
+	old    *knownDir
 }
 
 func (f *folder) rel(name Name) string { return f.prefix[f.base:] + string(name) }
@@ -38,7 +36,7 @@ func (f *folder) record(ctx context.Context) (now *knownDir, reason, err error) 
 	if err != nil {
 		return nil, err, nil
 	}
-	if top, rules := listed(found, ".git"), listed(found, ".gitignore"); !f.all && !f.within && (top || rules) {
+	if top, rules := listed(found, ".git"), listed(found, ".gitignore"); !f.within && (top || rules) {
 		if f.rules, err = f.rules.Enter(ctx, f.env, path.Clean(f.prefix), top); err != nil {
 			return nil, nil, err
 		}
@@ -76,9 +74,9 @@ func listed(found []env.Entry, name string) bool {
 
 // task is an entry that has to be opened.
 type task struct {
-	entry       *known
-	old         *known // nil if nothing is known
-	all, within bool   // of a directory
+	entry  *known
+	old    *known // nil if nothing is known
+	within bool   // of a directory
 }
 
 // look looks at an entry that was found. It reports whether it has to be opened.
@@ -88,7 +86,7 @@ func (f *folder) look(ctx context.Context, e env.Entry, t *task) (more bool, err
 		return false, nil
 	}
 	var ignored bool
-	if t.all, t.within, ignored = f.verdict(e.Name, isDir); ignored {
+	if t.within, ignored = f.verdict(e.Name, isDir); ignored {
 		f.leave(&f.left.Ignored, shownAs(f.rel(Name(e.Name)), isDir))
 		return false, nil
 	}
@@ -136,19 +134,13 @@ func shownAs(rel string, isDir bool) string {
 	return texts.Shown(rel)
 }
 
-// verdict reports whether an entry is ignored and, for a directory, what holds below.
-func (f *folder) verdict(name string, isDir bool) (all, within, ignored bool) {
-	switch {
-	case f.all:
-		return true, false, false
-	case !f.within && !f.rules.Exclude(f.prefix, name, isDir):
-		return false, false, false
-	case f.include.matches(f.prefix, name, isDir):
-		return true, false, false
-	case isDir && f.include.leads(f.prefix, name):
-		return false, true, false
+// verdict reports whether an entry is ignored, and whether only what is included counts below.
+func (f *folder) verdict(name string, isDir bool) (within, ignored bool) {
+	if !f.within && !f.rules.Exclude(f.prefix, name, isDir) {
+		return false, false
 	}
-	return false, false, true
+	within = f.include.covers(f.rel(Name(name))) || isDir && f.include.leads(f.prefix, name)
+	return within, !within
 }
 
 // readable reports whether something is a link or a file that is not too large.
@@ -263,7 +255,7 @@ func (f *folder) open(ctx context.Context, k *known, t task) (reason, err error)
 // openDir records a directory below.
 func (f *folder) openDir(ctx context.Context, k *known, t task) (reason, err error) {
 	below := &folder{recording: f.recording, prefix: f.prefix + string(k.Name) + "/", base: f.base, rules: f.rules,
-		all: t.all, within: t.within, old: new(knownDir)}
+		within: t.within, old: new(knownDir)}
 	if t.old != nil && t.old.Dir != nil {
 		below.old = t.old.Dir
 	}

@@ -6,18 +6,10 @@ import (
 	"errors"
 	"io"
 	"path"
-	"time"
 
 	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/internal/git"
 )
-
-// gitIndex is the index of a repository when it was stored.
-type gitIndex struct {
-	file   string
-	state  known
-	object env.Hash
-}
 
 // GitState returns what the repository of e's working directory has checked out, and stores its
 // index. It returns nil without a repository that e can read. An index above
@@ -27,14 +19,12 @@ func (r *Recorder) GitState(ctx context.Context, e env.Environment) (*GitState, 
 	if !ok {
 		return nil, context.Cause(ctx)
 	}
-	release, err := r.wait(ctx)
-	if err != nil {
-		return nil, err
+	if r.turn.Acquire(ctx, 1) != nil {
+		return nil, context.Cause(ctx)
 	}
-	defer release()
-	state := &GitState{Dir: head.Dir, Head: head.Text, Commit: head.Commit}
-	state.Index, err = r.storeIndex(ctx, e, path.Join(head.Dir, "index"))
-	return state, err
+	defer r.turn.Release(1)
+	object, err := r.storeIndex(ctx, e, path.Join(head.Dir, "index"))
+	return &GitState{Dir: head.Dir, Head: head.Text, Commit: head.Commit, Index: object}, err
 }
 
 // storeIndex returns the object of a repository's index, or "".
@@ -43,16 +33,18 @@ func (r *Recorder) storeIndex(ctx context.Context, e env.Environment, name strin
 	if err != nil || !node.Mode.IsRegular() || node.Size > r.o.MaxFile {
 		return "", context.Cause(ctx)
 	}
+	object, err := env.HashFile(ctx, e, name)
+	if err != nil {
+		return "", context.Cause(ctx)
+	}
 	batch, err := r.o.Store.Begin(ctx)
 	if err != nil {
 		return "", err
 	}
 	defer func() { err = errors.Join(err, batch.Close()) }()
-	state := knownFrom(&node)
-	if old := &r.git; old.file == name && old.state.sameFile(&state) && batch.Has(old.object) {
-		return old.object, nil
+	if object == r.git && batch.Has(object) {
+		return object, nil
 	}
-	at := time.Now()
 	f, err := e.Open(ctx, name)
 	if err != nil {
 		return "", context.Cause(ctx)
@@ -65,10 +57,6 @@ func (r *Recorder) storeIndex(ctx context.Context, e env.Environment, name strin
 	if err != nil {
 		return "", err
 	}
-	// otherwise it may change without a trace in its times
-	if r.direct && state.changedAt() < at.Add(-resolution).UnixNano() {
-		r.git = gitIndex{name, state, object}
-	}
 	// a tree that has nothing else makes the store keep it
 	data, err := EncodeDir([]Entry{{Name: "index", Mode: 0o600, Object: object, Size: size}})
 	if err != nil {
@@ -78,5 +66,9 @@ func (r *Recorder) storeIndex(ctx context.Context, e env.Environment, name strin
 	if err != nil {
 		return "", err
 	}
-	return object, batch.Commit(ctx, r.o.Owner, root)
+	if err := batch.Commit(ctx, r.o.Owner, root); err != nil {
+		return "", err
+	}
+	r.git = object
+	return object, nil
 }

@@ -6,7 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"strings"
+
+	"golang.org/x/sync/semaphore"
 
 	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/search"
@@ -42,13 +45,12 @@ type RecorderOptions struct {
 // waits for the other.
 type Recorder struct {
 	o    RecorderOptions
-	turn chan struct{} // holds a value while a recording runs
+	turn *semaphore.Weighted // 1 while a recording runs
 
-	index  *index
-	direct bool     // operations on files are system calls of this machine
-	git    gitIndex // the last one that was stored
-	kept   env.Hash // the root that was committed last by this recorder, so that the store keeps what it reaches
-	dirty  int      // files that were read since the index was saved
+	index *index
+	git   env.Hash // the index of a repository that was stored last
+	kept  env.Hash // the root that was committed last by this recorder, so that the store keeps what it reaches
+	dirty int      // files that were read since the index was saved
 }
 
 // NewRecorder returns a recorder.
@@ -56,7 +58,7 @@ func NewRecorder(o RecorderOptions) *Recorder {
 	o.MaxFiles = cmp.Or(o.MaxFiles, 200_000)
 	o.MaxBytes = cmp.Or(o.MaxBytes, 8<<30)
 	o.MaxFile = cmp.Or(o.MaxFile, 64<<20)
-	return &Recorder{o: o, turn: make(chan struct{}, 1)}
+	return &Recorder{o: o, turn: semaphore.NewWeighted(1)}
 }
 
 // Record records the tree of e's working directory. The store has all of it, durably, when it
@@ -66,11 +68,10 @@ func NewRecorder(o RecorderOptions) *Recorder {
 // The error wraps errors.ErrUnsupported if e is no [env.Tree], and [ErrFull] if the store has no
 // room.
 func (r *Recorder) Record(ctx context.Context, e env.Environment) (Tree, error) {
-	release, err := r.wait(ctx)
-	if err != nil {
-		return Tree{}, err
+	if r.turn.Acquire(ctx, 1) != nil {
+		return Tree{}, context.Cause(ctx)
 	}
-	defer release()
+	defer r.turn.Release(1)
 	if err := recordable(ctx, e); err != nil {
 		return Tree{}, err
 	}
@@ -108,22 +109,12 @@ func (r *Recorder) try(ctx context.Context, e env.Environment) (_ Tree, err erro
 		}
 		r.kept = tree.Root
 	}
-	r.index, r.direct = now, run.direct
+	r.index = now
 	r.dirty += int(run.read.Load())
 	if r.dirty > tree.Files/20 { // saving takes time
 		r.save()
 	}
 	return tree, nil
-}
-
-// wait waits until no other recording runs.
-func (r *Recorder) wait(ctx context.Context) (release func(), err error) {
-	select {
-	case r.turn <- struct{}{}:
-		return func() { <-r.turn }, nil
-	case <-ctx.Done():
-		return nil, context.Cause(ctx)
-	}
 }
 
 // recordable returns an error if the working directory of e cannot be recorded.
@@ -150,16 +141,18 @@ func (r *Recorder) save() {
 
 // Close saves the index. The recorder can still be used.
 func (r *Recorder) Close() error {
-	r.turn <- struct{}{}
-	defer func() { <-r.turn }()
+	if err := r.turn.Acquire(context.Background(), 1); err != nil {
+		return err
+	}
+	defer r.turn.Release(1)
 	r.save()
 	return nil
 }
 
 // included says which ignored files are recorded nevertheless.
 type included struct {
-	matched []search.Rules // each matches what one pattern names
-	leading []search.Rules // each matches directories above what a pattern may match
+	patterns []search.Pattern
+	leading  []search.Rules // each matches directories above what a pattern may match
 }
 
 // newIncluded returns the meaning of patterns, given the absolute path of the working directory.
@@ -169,13 +162,13 @@ func newIncluded(dir string, patterns []string) (in included, err error) {
 		if strings.TrimSpace(pattern) == "" {
 			continue
 		}
-		rules, ok := search.NewRules(dir, pattern)
+		p, ok := search.NewPattern(pattern)
 		if !ok {
 			return in, fmt.Errorf("checkpoint: the pattern %q of RecorderOptions.Include matches no file; put a \\ "+
 				"before a # or ! that a name begins with: %w",
 				pattern, fs.ErrInvalid)
 		}
-		in.matched = append(in.matched, rules)
+		in.patterns = append(in.patterns, p)
 		elems := strings.Split(strings.Trim(pattern, "/"), "/")
 		for i := 1; i < len(elems); i++ {
 			if rules, ok := search.NewRules(dir, "/"+strings.Join(elems[:i], "/")+"/"); ok {
@@ -186,20 +179,13 @@ func newIncluded(dir string, patterns []string) (in included, err error) {
 	return in, nil
 }
 
-// matches reports whether a pattern names a file, given the path of its directory with a slash at
-// the end.
-func (in *included) matches(prefix, name string, isDir bool) bool {
-	return anyOf(in.matched, prefix, name, isDir)
+// covers reports whether a pattern names a path from the top, or a directory above it.
+func (in *included) covers(rel string) bool {
+	return slices.ContainsFunc(in.patterns, func(p search.Pattern) bool { return p.Covers(rel) })
 }
 
-// leads reports whether a pattern may name something below a directory.
-func (in *included) leads(prefix, name string) bool { return anyOf(in.leading, prefix, name, true) }
-
-func anyOf(all []search.Rules, prefix, name string, isDir bool) bool {
-	for _, rules := range all {
-		if rules.Exclude(prefix, name, isDir) {
-			return true
-		}
-	}
-	return false
+// leads reports whether a pattern may name something below a directory, given the absolute path of
+// the one that it is in, with a slash at the end.
+func (in *included) leads(prefix, name string) bool {
+	return slices.ContainsFunc(in.leading, func(r search.Rules) bool { return r.Exclude(prefix, name, true) })
 }

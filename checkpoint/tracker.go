@@ -9,6 +9,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"golang.org/x/sync/semaphore"
+
 	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/tool"
 )
@@ -43,10 +45,10 @@ type Tracker struct {
 
 	input atomic.Int64 // counts inputs
 
-	busy    chan struct{} // full while somebody uses the fields below
-	running int           // calls that may change something
-	tree    *Tree         // the newest one, if there is one
-	noted   env.Hash      // the tree that the newest point ends with, or empty
+	busy    *semaphore.Weighted // 1 while somebody uses the fields below
+	running int                 // calls that may change something
+	tree    *Tree               // the newest one, if there is one
+	noted   env.Hash            // the tree that the newest point ends with, or empty
 	killed  string
 	git     *GitState // the newest one
 	left    *Left     // of the newest point that has one
@@ -56,7 +58,7 @@ type Tracker struct {
 
 // NewTracker returns a tracker for one session.
 func NewTracker(o TrackerOptions) *Tracker {
-	t := &Tracker{o: o, busy: make(chan struct{}, 1), failed: -1}
+	t := &Tracker{o: o, busy: semaphore.NewWeighted(1), failed: -1}
 	if o.Last != nil {
 		t.noted, t.killed = o.Last.After, o.Killed
 	}
@@ -69,10 +71,10 @@ func (t *Tracker) NextInput() { t.input.Add(1) }
 // Resumed keeps a point for the call that a kill has ended, so that its changes do not count as
 // somebody else's however the session goes on. Call it when Note can be used.
 func (t *Tracker) Resumed(ctx context.Context) error {
-	if !t.lock(ctx) {
+	if t.busy.Acquire(ctx, 1) != nil {
 		return context.Cause(ctx)
 	}
-	defer t.unlock()
+	defer t.busy.Release(1)
 	return t.noteKilled(ctx)
 }
 
@@ -105,10 +107,10 @@ func (t *Tracker) Middleware(next tool.Handler) tool.Handler {
 
 // before records the tree before a call. It reports whether the call counts as running until after.
 func (t *Tracker) before(ctx context.Context, call *tool.Call) bool {
-	if !t.lock(ctx) {
+	if t.busy.Acquire(ctx, 1) != nil {
 		return false
 	}
-	defer t.unlock()
+	defer t.busy.Release(1)
 	if t.off() {
 		return false
 	}
@@ -161,8 +163,8 @@ func (t *Tracker) after(ctx context.Context, call *tool.Call) {
 	defer cancel()
 	// also after ctx: the call would count as running for ever. Others have it as long as their
 	// contexts last.
-	t.busy <- struct{}{}
-	defer t.unlock()
+	_ = t.busy.Acquire(context.Background(), 1) // which never ends
+	defer t.busy.Release(1)
 	t.running--
 	// a recording has failed while the call ran, and a point without After was noted then
 	if t.off() || t.noted == env.NoFile {
@@ -224,19 +226,6 @@ func (t *Tracker) fail(err error) {
 	}
 	t.o.Warn(fmt.Errorf("what is changed from now on cannot be taken back%s: %w", until, err))
 }
-
-// lock waits until nobody else uses the tracker's fields. It reports false if the context ends
-// first.
-func (t *Tracker) lock(ctx context.Context) bool {
-	select {
-	case t.busy <- struct{}{}:
-		return true
-	case <-ctx.Done():
-		return false
-	}
-}
-
-func (t *Tracker) unlock() { <-t.busy }
 
 // outlast returns a context that ends some time after ctx does.
 func outlast(ctx context.Context, more time.Duration) (context.Context, context.CancelFunc) {
