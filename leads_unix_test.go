@@ -3,6 +3,7 @@
 package attractor
 
 import (
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
@@ -11,6 +12,8 @@ import (
 
 	"github.com/attractor-go/attractor/agent"
 	"github.com/attractor-go/attractor/llm/fakellm"
+	"github.com/attractor-go/attractor/permit"
+	"github.com/attractor-go/attractor/undo"
 )
 
 // A session does not go on in what a link has put in the place of its directory, also if its name
@@ -60,5 +63,33 @@ func TestU23_ResumedWhereTheDirectoryLeads(t *testing.T) {
 		if setup, err = prepare(t.Context(), b.config); err == nil {
 			t.Errorf("%s leads back, and the session goes on, %v", dir, setup.Close())
 		}
+	}
+}
+
+// An undo in a session puts nothing back where a link leads that has taken the place of its
+// directory meanwhile.
+func TestO4_UndoInASessionWhereTheDirectoryLeads(t *testing.T) {
+	top, hooks := realTemp(t), realTemp(t)
+	dir := filepath.Join(top, "sub")
+	if err := errors.Join(os.Mkdir(dir, 0o700), os.WriteFile(filepath.Join(dir, "pre-commit"), nil, 0o700)); err != nil {
+		t.Fatal(err)
+	}
+	b := newTeam(t, nil, calls(t, "shell", object{"command": "rm pre-commit"}), fakellm.Turn{Text: "done"})
+	b.config.Dir, b.config.Mode, b.config.Checkpoints = dir, permit.ModeFull, t.TempDir()
+	b.open(func(setup *Setup, session *agent.Session) {
+		if _, err := session.Submit(t.Context(), "tidy up"); err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(os.Rename(dir, filepath.Join(top, "moved")), os.Symlink(hooks, dir)); err != nil {
+			t.Fatal(err)
+		}
+		_, err := setup.Undo(t.Context(), undo.Options{}, 1,
+			func(_ context.Context, plan UndoPlan) (bool, error) { return true, nil })
+		if !errors.Is(err, ErrConfig) || !strings.Contains(err.Error(), "leads to "+hooks+" now") {
+			t.Error(err)
+		}
+	})
+	if list, err := os.ReadDir(hooks); err != nil || len(list) > 0 {
+		t.Errorf("there is %v, %v", list, err)
 	}
 }

@@ -24,6 +24,7 @@ import (
 	"github.com/attractor-go/attractor/rules"
 	"github.com/attractor-go/attractor/secret"
 	"github.com/attractor-go/attractor/secret/masked"
+	"github.com/attractor-go/attractor/sessions"
 	"github.com/attractor-go/attractor/tool"
 	"github.com/attractor-go/attractor/worktree"
 )
@@ -129,9 +130,9 @@ type Setup struct {
 	told        permit.Mode             // the mode of which the model knows
 	plans       bool                    // the model has the tool that leaves plan mode
 	dirs        furtherDirs
-	led         leads      // of the session that is resumed
-	denied      []string   // the names of tools that the model is not offered
-	choosing    sync.Mutex // held while the model changes
+	led         sessions.Leads // of the session that is resumed
+	denied      []string       // the names of tools that the model is not offered
+	choosing    sync.Mutex     // held while the model changes
 	chosen      chosen
 	catalog     *catalog.Catalog
 	kinds       []providers.Kind    // config.Kinds

@@ -27,6 +27,7 @@ import (
 type Points struct {
 	Session string
 	Dir     string // where the session worked last
+	Led     string // where Dir led then, without symbolic links
 	// Place is the machine of the directory, nil for this one.
 	Place *sessions.Place
 	Turns int // how many turns the session has
@@ -61,6 +62,7 @@ func Read(ctx context.Context, from agent.Records) (*Points, error) {
 		return nil, err
 	}
 	p.Session, p.Dir, p.Place = state.Header.ID, state.Dir(), sessions.PlaceOf(state.Notes)
+	p.Led = sessions.LedBefore(state).To
 	for _, turn := range state.Turns {
 		p.Turns = max(p.Turns, turn.Number)
 	}
@@ -83,6 +85,21 @@ func (p *Points) workspace(e env.Environment) string {
 		return e.WorkDir()
 	}
 	return Workspace(p.Place.Command, e.WorkDir())
+}
+
+// checkPlace returns an error if the directory of the session leads elsewhere now, as a link in its
+// place does: the names of what the session has changed mean other files there, such as the hooks
+// of git.
+func (p *Points) checkPlace(ctx context.Context, e env.Environment) error {
+	if p.Place.Elsewhere() {
+		return nil
+	}
+	now, err := env.Resolve(ctx, e, ".")
+	if err != nil || now == p.Led {
+		return err
+	}
+	return fault.Errorf(fault.ErrConfig, "the directory %s leads to %s now, and led to %s when the session worked "+
+		"there; put it back in its place first", texts.Shown(p.Dir), texts.Shown(now), texts.Shown(p.Led))
 }
 
 // After returns the points after a turn. Turn 0 is before the first one.

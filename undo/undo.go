@@ -65,6 +65,9 @@ type Undo struct {
 // New claims a workspace and plans an undo. If an undo of the workspace was interrupted, that one
 // is planned. An error of the kind [ErrNothing] says that there is nothing to take back.
 func New(ctx context.Context, c Options) (_ *Undo, err error) {
+	if err := c.Points.checkPlace(ctx, c.Env); err != nil {
+		return nil, err
+	}
 	store, err := checkpoint.OpenDir(c.Checkpoints, checkpoint.DirOptions{})
 	if err != nil {
 		return nil, err

@@ -130,6 +130,29 @@ func TestO4_UndoAndRedo(t *testing.T) {
 	h.run(0, "sessions", "replay", id)
 }
 
+// Nothing is put back where a link leads that has taken the place of the session's directory: what
+// is src/deep/b.txt in it may be a hook of git there.
+func TestO4_UndoWhereTheDirectoryLeads(t *testing.T) {
+	t.Parallel()
+	h, before, after := messyHome(t)
+	id, was, other := h.sessions()[0].ID, h.dir+".was", t.TempDir()
+	if err := errors.Join(os.Rename(h.dir, was), os.Symlink(other, h.dir)); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{{"undo", "--yes"}, {"undo", id, "--yes"}, {"undo", id, "0", "--force", "--yes"}} {
+		if out := h.run(exitUsage, args...); !strings.Contains(out.stderr, "leads to "+other+" now") ||
+			treeOf(t, other) != "" || treeOf(t, was) != after {
+			t.Errorf("%q: %s\n%s", args, out.stderr, treeOf(t, other))
+		}
+	}
+	if err := errors.Join(os.Remove(h.dir), os.Rename(was, h.dir)); err != nil {
+		t.Fatal(err)
+	}
+	if h.run(0, "undo", "--yes"); treeOf(t, h.dir) != before {
+		t.Errorf("after the directory is back:\n%s", treeOf(t, h.dir))
+	}
+}
+
 // Undo by turn takes back only what came after it. The model is told what was taken back, by its
 // next answer.
 func TestO4_UndoByTurn(t *testing.T) {
