@@ -234,7 +234,10 @@ func (p *protected) Exposed(ctx context.Context) string {
 // a work tree, or may take for one with the file, or "". A file HEAD or commondir asks by its name.
 func (p *protected) repository(ctx context.Context, name string) string {
 	there := func(name string) bool {
-		_, err := p.Stat(ctx, name)
+		_, err := p.Lstat(ctx, name) // git takes a link HEAD to a branch that is packed, or not there yet
+		if errors.Is(err, errors.ErrUnsupported) {
+			_, err = p.Stat(ctx, name)
+		}
 		return err == nil
 	}
 	for inner, dir := name, path.Dir(name); ; inner, dir = dir, path.Dir(dir) {

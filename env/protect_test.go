@@ -127,6 +127,12 @@ func TestI2_ProtectReportsWhatNeedsApproval(t *testing.T) {
 		}
 		write(t, name, "ref: refs/heads/x\n")
 	}
+	for name, to := range map[string]string{"linked/HEAD": "refs/heads/packed", "linked/refs": os.TempDir()} {
+		name = filepath.Join(dir, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o755), os.Symlink(to, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
 	protection := env.DefaultProtection()
 	protection.Ask = append(protection.Ask, "scripts/hooks", dir+"/abs-hooks")
 	for kind, e := range map[string]env.Environment{
@@ -139,7 +145,8 @@ func TestI2_ProtectReportsWhatNeedsApproval(t *testing.T) {
 			for _, name := range []string{".mcp.json", "deep/down/.mcp.json", ".claude/settings.json", ".Claude/x",
 				"settings", ".codex/hooks.json", ".agent\u017f/skills/x/SKILL.md",
 				".attractor/hooks.json", "\u017fcripts/hooks/x", "abs-hooks/x", dir + "/.mcp.json", "readonly",
-				"bare/objects/x", "bare/refs/heads/x", "half/config", "half/objects/x"} {
+				"bare/objects/x", "bare/refs/heads/x", "half/config", "half/objects/x",
+				"linked/config", "linked/hooks/x"} {
 				if why := env.Guarded(t.Context(), e, name); why == "" {
 					t.Errorf("%s does not need approval", name)
 				}
