@@ -37,7 +37,8 @@ type Config struct {
 	// ollama/qwen3-coder. A provider alone means its default model. Empty means the provider whose
 	// key is in the environment.
 	Model string
-	// Sandbox confines commands. The zero value does not.
+	// Sandbox confines commands. The zero value does not. The file tools refuse to change the files
+	// of Sandbox.Protect without a sandbox, too.
 	Sandbox sandbox.Options
 	// Budget limits what the session and its subagents may spend. The zero value does not.
 	Budget agent.Budget

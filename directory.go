@@ -153,8 +153,9 @@ func (s *Setup) goesWithoutSandbox(c *config, cannot error) bool {
 
 // ownFiles returns the user's files of this program, by their names and by where those lead: files
 // that tools do not change, because a session must neither trust its own project nor choose what
-// later sessions may do, and those about whose changes a person is asked.
+// other sessions may do, and those about whose changes a person is asked.
 func (c *config) ownFiles() (refuse, ask []string) {
+	refuse = append(refuse, c.Sandbox.Protect...)
 	if state, err := userfiles.StateDir(c.getenv); err == nil {
 		dir := filepath.Join(state, "attractor")
 		refuse = append(refuse, dir)

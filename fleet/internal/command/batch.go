@@ -146,7 +146,7 @@ func (b *batch) run(cmd *cobra.Command) error {
 		return cli.Fail(cli.ExitUsage, "%w", err)
 	}
 	b.budget = b.flags.Budget()
-	b.sessions = &sessions{config: config, flags: &b.flags, shared: true, checks: filepath.Join(b.state, "checks")}
+	b.sessions = &sessions{config: config, flags: &b.flags, shared: true, state: b.state}
 	if err := b.sessions.check(cmd.Context()); err != nil {
 		return err
 	}

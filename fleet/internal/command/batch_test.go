@@ -15,6 +15,8 @@ import (
 	"github.com/attractor-go/attractor/agent"
 	"github.com/attractor-go/attractor/fleet"
 	"github.com/attractor-go/attractor/internal/await"
+	"github.com/attractor-go/attractor/internal/peer"
+	"github.com/attractor-go/attractor/llm/fakellm"
 )
 
 // A batch over five repositories, a directory and nothing at all leaves a patch, the files that
@@ -419,5 +421,33 @@ func TestP3_TheStricterBudget(t *testing.T) {
 	got := stricter(agent.Budget{Tokens: 5, USD: 2}, agent.Budget{Tokens: 9, USD: 1, Time: time.Minute})
 	if want := (agent.Budget{Tokens: 5, USD: 1, Time: time.Minute}); got != want {
 		t.Errorf("%+v", got)
+	}
+}
+
+// The file tools, and commands in a sandbox, do not change the state of a batch: a task in the
+// directory where the batch runs would choose what the later ones do.
+func TestP9_TasksDoNotChangeTheBatch(t *testing.T) {
+	t.Parallel()
+	peer.Need(t, "bwrap")
+	for _, flags := range [][]string{{"--mode", "accept-edits"}, {"--yes", "--sandbox", "workspace"}} {
+		h := newHome(t, func(r *fakellm.Request) fakellm.Turn {
+			return fakellm.Script(fakellm.Turn{Calls: []fakellm.Call{
+				{Name: "write_file", Args: json.RawMessage(`{"file_path":"tasks.results/state/queue/x","content":"x"}`)},
+				{Name: "write_file", Args: json.RawMessage(`{"file_path":"ordinary","content":"x"}`)},
+				{Name: "shell", Args: json.RawMessage(`{"command":"echo x >tasks.results/state/queue/y; echo x >z"}`)},
+			}}, fakellm.Turn{Text: "Done."})(r)
+		})
+		h.write("place/x", "x")
+		h.tasks(map[string]any{"id": "a", "prompt": "task a", "dir": "place"})
+		args := append([]string{"batch", "tasks.jsonl", "--out", "place/tasks.results"}, flags...)
+		if out := h.run(args...); out.code != 0 {
+			t.Fatalf("%+v", out)
+		}
+		for name, want := range map[string]bool{"ordinary": true, "z": flags[0] == "--yes",
+			"tasks.results/state/queue/x": false, "tasks.results/state/queue/y": false} {
+			if _, err := os.Stat(filepath.Join(h.dir, "place", name)); (err == nil) != want {
+				t.Errorf("with %q, %s is there: %v", flags, name, err == nil)
+			}
+		}
 	}
 }

@@ -3,6 +3,8 @@ package command
 import (
 	"context"
 	"errors"
+	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -27,8 +29,9 @@ type sessions struct {
 	shared bool
 	// asks lets calls that need an approval, and questions, wait for a client of the tenant.
 	asks bool
-	// checks is the directory of the trees that checks compare.
-	checks string
+	// state is the directory of what the program itself keeps. Among it are the trees that checks
+	// compare, and for a batch the tasks that are still to run, so tasks do not change it.
+	state string
 	// events gets the events of tasks; it may be nil.
 	events func(task string, ev agent.Event)
 
@@ -133,6 +136,9 @@ func (s *sessions) configOf(j *fleet.Job) (attractor.Config, error) {
 	case own.Level != "" && own.Level != sandbox.Off:
 		confine(&c, own)
 	}
+	if j.Task.Dir != "" { // the other workspaces are in the state
+		c.Sandbox.Protect = append(slices.Clip(c.Sandbox.Protect), s.state)
+	}
 	c.Store, c.ID = j.Store, j.Task.ID
 	if j.Resumes {
 		c.ID, c.Resume = "", j.Task.ID
@@ -159,7 +165,7 @@ func (s *sessions) configOf(j *fleet.Job) (attractor.Config, error) {
 	c.Checkpoints = "" // the fleet records workspaces itself
 	c.Set("no_checkpoints", "the fleet", "true")
 	if len(c.Checks.Commands) > 0 {
-		c.Checkpoints = s.checks
+		c.Checkpoints = filepath.Join(s.state, "checks")
 	}
 	if s.asks {
 		c.Ask = func(ctx context.Context, q permit.Question) (permit.Answer, error) {

@@ -95,7 +95,7 @@ func (f *workerFlags) run(cmd *cobra.Command, p *program) error {
 	if err != nil {
 		return cli.Fail(cli.ExitUsage, "%w", err)
 	}
-	s := &sessions{config: config, flags: &f.session, asks: f.asks, checks: filepath.Join(state, "checks")}
+	s := &sessions{config: config, flags: &f.session, asks: f.asks, state: state}
 	if err := s.check(cmd.Context()); err != nil {
 		return err
 	}
