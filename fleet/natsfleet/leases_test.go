@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/attractor-go/attractor/fleet"
-	"github.com/attractor-go/attractor/fleet/internal/engine"
 	"github.com/attractor-go/attractor/internal/await"
 )
 
@@ -26,7 +25,7 @@ func TestP4_LeaseOfAStoppedClock(t *testing.T) {
 		}
 		return len(list) == 0
 	})
-	engine.StopClock(l)
+	l.(interface{ StopClock() }).StopClock()
 	for range 2 {
 		if err := l.Renew(t.Context(), fleet.WorkerInfo{}); !errors.Is(err, fleet.ErrLost) {
 			t.Errorf("renewed: %v", err)

@@ -178,11 +178,11 @@ func TestP4_StoppedClockIsTold(t *testing.T) {
 	submit(t, a, "t")
 	first := claimOf(t, a, "first", 300*time.Millisecond)
 	second := claimOf(t, b, "second", time.Minute)
-	engine.StopClock(first)
+	first.(interface{ StopClock() }).StopClock()
 	if err := first.Extend(t.Context()); !errors.Is(err, fleet.ErrLost) {
 		t.Errorf("extend: %v", err)
 	}
-	engine.StopClock(first)
+	first.(interface{ StopClock() }).StopClock()
 	if err := first.Finish(t.Context(), with(first.Status(), fleet.Done)); !errors.Is(err, fleet.ErrLost) {
 		t.Errorf("finish: %v", err)
 	}

@@ -28,12 +28,10 @@ type Claim struct {
 	claimed uint64     // that of the status that began the claim
 	beat    Record     // the last heartbeat
 
-	mu       sync.Mutex
+	holding
 	status   fleet.Status
-	until    time.Time // by this machine's clock
 	canceled bool
-	lost     bool
-	ended    fleet.State // the state with which the holder has ended the claim
+	ended    fleet.State // the state with which the holder has ended the claim; guarded by writing
 }
 
 // begin writes the status of a new owner. It returns nil if somebody else was first, or the task
@@ -94,26 +92,18 @@ func (c *Claim) Canceled() bool {
 
 func (c *Claim) isLost() error { return fmt.Errorf("task %s: %w", c.task.ID, fleet.ErrLost) }
 
-// holds reports whether the claim has not ended by this machine's clock. Once it has, it stays so.
-func (c *Claim) holds(now time.Time) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.lost = c.lost || !now.Before(c.until)
-	return !c.lost && c.ended == ""
-}
-
 // Extend implements [fleet.Claim].
 func (c *Claim) Extend(ctx context.Context) error {
 	c.writing.Lock()
 	defer c.writing.Unlock()
 	sent := time.Now()
-	if !c.holds(sent) {
+	if !c.holds(sent) || c.ended != "" {
 		return c.isLost()
 	}
 	if err := c.heartbeat(ctx); err != nil {
-		c.mu.Lock()
-		c.lost = c.lost || errors.Is(err, fleet.ErrLost)
-		c.mu.Unlock()
+		if errors.Is(err, fleet.ErrLost) {
+			c.end()
+		}
 		return err
 	}
 	c.m.Delay(c.hold)

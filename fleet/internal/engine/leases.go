@@ -95,9 +95,7 @@ type Lease struct {
 	writing sync.Mutex // held during a request; it guards seq
 	seq     uint64
 
-	mu       sync.Mutex
-	until    time.Time
-	lost     bool
+	holding
 	draining bool
 }
 
@@ -142,21 +140,6 @@ func (l *Lease) Renew(ctx context.Context, w fleet.WorkerInfo) error {
 	defer l.mu.Unlock()
 	l.until = sent.Add(l.ttl)
 	return nil
-}
-
-// holds reports whether the lease has not ended by this machine's clock. Once it has, it stays so.
-func (l *Lease) holds(now time.Time) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.lost = l.lost || !now.Before(l.until)
-	return !l.lost
-}
-
-// end ends the lease here.
-func (l *Lease) end() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.lost, l.until = true, time.Time{}
 }
 
 // Until implements [fleet.Lease].

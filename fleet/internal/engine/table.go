@@ -12,6 +12,7 @@ import (
 	"iter"
 	mathrand "math/rand/v2"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -196,17 +197,33 @@ func digest(text string) string {
 // anyToken makes any text a part of a key.
 func anyToken(text string) string { return hex.EncodeToString([]byte(text)) }
 
+// holding says until when a lease or a claim holds, by this machine's clock. It guards what else its
+// holder may read at any time.
+type holding struct {
+	mu    sync.Mutex
+	until time.Time
+	lost  bool
+}
+
+// holds reports whether it has not ended. Once it has, it stays so.
+func (h *holding) holds(now time.Time) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.lost = h.lost || !now.Before(h.until)
+	return !h.lost
+}
+
+// end ends it.
+func (h *holding) end() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.lost, h.until = true, time.Time{}
+}
+
 // StopClock makes a lease or a claim believe that it has not ended, as on a machine whose clock
 // stood still. It is for tests.
-func StopClock(held any) {
-	switch h := held.(type) {
-	case *Lease:
-		h.mu.Lock()
-		defer h.mu.Unlock()
-		h.until, h.lost = time.Now().Add(time.Hour), false
-	case *Claim:
-		h.mu.Lock()
-		defer h.mu.Unlock()
-		h.until, h.lost = time.Now().Add(time.Hour), false
-	}
+func (h *holding) StopClock() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.until, h.lost = time.Now().Add(time.Hour), false
 }
