@@ -13,9 +13,6 @@ import (
 
 // converse opens the session, works on it to its end, and ends it.
 func (j *Job) converse() outcome {
-	if o := j.finished(); o != nil {
-		return *o
-	}
 	ctx, cancel := j.orderly()
 	defer cancel()
 	j.live = newPublisher(j.Space.Bus, j.Task.ID, j.Journal)
@@ -32,30 +29,6 @@ func (j *Job) converse() outcome {
 	defer stopServing()
 	result, err := j.drive(hosted)
 	return j.concluded(result, err)
-}
-
-// finished returns the outcome of a session that had come to its end when its last owner died, or
-// nil. A good end is nil, too: the host may have to verify it.
-func (j *Job) finished() *outcome {
-	if !atRest(j.state) {
-		return nil
-	}
-	last := j.state.Last
-	switch {
-	case completed(last.Reason), last.Reason == agent.ReasonAwaitingInput, last.Reason == agent.ReasonAborted,
-		last.Reason == agent.ReasonClosed:
-		return nil
-	case last.Reason == agent.ReasonFailed && (last.Fault == nil || last.Fault.Retryable):
-		return nil
-	case last.Reason == agent.ReasonFailed:
-		return &outcome{state: Failed, reason: last.Fault.Err().Error(), result: resultOf(j.state)}
-	}
-	return &outcome{state: Done, result: resultOf(j.state)}
-}
-
-// atRest reports whether a session has ended its input and has nothing left to do.
-func atRest(s *agent.State) bool {
-	return s != nil && s.Last != nil && agent.Next(s, time.Now()).Act == agent.ActRest
 }
 
 // completed reports whether an input has come to a good end.
@@ -207,7 +180,7 @@ func (j *Job) begin(h Hosted) (*agent.Result, error) {
 	case j.was.asks:
 		return &agent.Result{Reason: agent.ReasonAwaitingInput}, nil
 	case j.was.over:
-		return h.Session.Result(), nil
+		return h.Session.Result(), j.was.failed
 	case j.was.begun:
 		return h.Session.Continue(ctx)
 	}
@@ -288,13 +261,26 @@ func notedPoint(s *agent.State) (*WorkspacePoint, error) {
 
 // was holds what the journal said about the session when this worker opened it.
 type was struct {
-	begun bool // it has an input
-	over  bool // that has come to a good end, and there is nothing more to do
-	asks  bool // it waits for the answer to a question
+	begun  bool  // it has an input
+	over   bool  // that has ended, and there is nothing more to do
+	failed error // why the input has failed
+	asks   bool  // it waits for the answer to a question
 }
 
 // wasOf returns what a journal's state says. The session changes the state later.
 func wasOf(s *agent.State) was {
-	return was{begun: s.Input != nil || s.Last != nil, over: atRest(s) && completed(s.Last.Reason),
-		asks: s.Input == nil && questionOf(s) != nil}
+	w := was{begun: s.Input != nil || s.Last != nil, asks: s.Input == nil && questionOf(s) != nil}
+	if s.Last == nil || agent.Next(s, time.Now()).Act != agent.ActRest {
+		return w
+	}
+	switch s.Last.Reason {
+	case agent.ReasonAwaitingInput, agent.ReasonAborted, agent.ReasonClosed:
+	case agent.ReasonFailed:
+		if s.Last.Fault != nil && !s.Last.Fault.Retryable {
+			w.over, w.failed = true, s.Last.Fault.Err()
+		}
+	default:
+		w.over = true
+	}
+	return w
 }

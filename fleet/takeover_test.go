@@ -3,6 +3,7 @@ package fleet_test
 import (
 	"context"
 	"errors"
+	"net/http"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -335,5 +336,43 @@ func TestP4_DiedBeforeTheLastStatus(t *testing.T) {
 	}
 	if ends != 1 {
 		t.Errorf("the input ended %d times", ends)
+	}
+}
+
+// TestP4_DiedAfterAnEnd cuts a worker off when the session has stopped at a limit, or failed: the
+// next one writes that down, and asks the model nothing.
+func TestP4_DiedAfterAnEnd(t *testing.T) {
+	t.Parallel()
+	notFound := fakellm.Options{Faults: map[int]fakellm.Fault{1: {Kind: fakellm.FaultStatus,
+		Status: http.StatusNotFound}}}
+	for name, c := range map[string]struct {
+		model fakellm.Options
+		state fleet.State
+		why   agent.Reason
+	}{
+		"at a limit": {fakellm.Options{}, fleet.Done, agent.ReasonMaxTurns},
+		"failed":     {notFound, fleet.Failed, agent.ReasonFailed},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var f *field
+			f = newField(t, memfleet.Options{}, func(r *fakellm.Request) fakellm.Turn {
+				return fakellm.Script(f.effect("one"), fakellm.Turn{Text: "Done."})(r)
+			}, c.model)
+			cut := &cutEngine{Engine: f.engine.Share()}
+			cut.noFinish.Store(true)
+			f.submit(fleet.Task{ID: "t", Prompt: "Do it.", Agent: fleet.Spec{MaxTurns: 1}})
+			f.ttl = short
+			f.start(f.workerOn(cut, "w1"))
+			f.until("the end of the session", cut.cut.Load)
+			f.start(f.worker("w2"))
+			s := f.wait("t")
+			if s.State != c.state || s.Worker != "w2" || s.Result == nil || s.Result.Reason != c.why {
+				t.Errorf("status: %+v, result %+v", s, s.Result)
+			}
+			if n := len(f.model.Requests()); n != 1 {
+				t.Errorf("%d requests", n)
+			}
+		})
 	}
 }
