@@ -164,7 +164,7 @@ func (b *batch) conclude(ctx context.Context, failed error) error {
 		}
 		lines = append(lines, line)
 	}
-	if err := b.results.list(lines); err != nil {
+	if err := putLines(b.results, "results.jsonl", lines); err != nil {
 		failed = errors.Join(failed, fmt.Errorf("the results: %w", err))
 	}
 	if err := b.evaluate(lines); err != nil {

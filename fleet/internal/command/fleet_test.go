@@ -123,7 +123,7 @@ func TestP3_SubmittedAndDone(t *testing.T) {
 	if out.code != 0 || out.stdout != "a\n" {
 		t.Fatalf("%+v", out)
 	}
-	if out := h.client("list"); !strings.HasPrefix(out.stdout, "a  queued    for ") {
+	if out := h.client("list"); !strings.HasPrefix(out.stdout, "· a  queued · for ") {
 		t.Errorf("%+v", out)
 	}
 	h.worker("w1", "--yes")

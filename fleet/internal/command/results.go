@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"iter"
 	"os"
 	"path"
 	"path/filepath"
@@ -103,7 +104,11 @@ func (r *results) write(ctx context.Context, s fleet.Status) (resultLine, error)
 	}
 	_, err := r.root.Stat(session)
 	if err != nil {
-		err = r.put(session, func(w io.Writer) error { return r.session(ctx, s.ID, w) })
+		err = r.put(session, func(w io.Writer) error {
+			return r.session(ctx, s.ID, func(records iter.Seq2[journal.Record, error]) error {
+				return writeRecords(w, records)
+			})
+		})
 	}
 	switch {
 	case err == nil:
@@ -136,22 +141,26 @@ func (r *results) fetch(ctx context.Context, id, artifact, name string) error {
 	})
 }
 
-// session writes the lines of a session.
-func (r *results) session(ctx context.Context, id string, w io.Writer) (err error) {
+// session calls read with the records of a session.
+func (r *results) session(ctx context.Context, id string, read func(iter.Seq2[journal.Record, error]) error) error {
 	log, err := r.space.Journals.Read(ctx, id)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, log.Close()) }()
+	return errors.Join(read(log.Records(ctx, 1)), log.Close())
+}
+
+// writeRecords writes the lines of a session.
+func writeRecords(w io.Writer, records iter.Seq2[journal.Record, error]) error {
 	var line []byte
-	for record, err := range log.Records(ctx, 1) {
+	for record, err := range records {
+		if err == nil {
+			line, err = journal.AppendLine(line[:0], record, false)
+		}
+		if err == nil {
+			_, err = w.Write(line)
+		}
 		if err != nil {
-			return err
-		}
-		if line, err = journal.AppendLine(line[:0], record, false); err != nil {
-			return err
-		}
-		if _, err := w.Write(line); err != nil {
 			return err
 		}
 	}
@@ -159,17 +168,15 @@ func (r *results) session(ctx context.Context, id string, w io.Writer) (err erro
 }
 
 // begun returns what a session began with, or nil if it has not begun.
-func (r *results) begun(ctx context.Context, id string) (_ *begunWith, err error) {
-	log, err := r.space.Journals.Read(ctx, id)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, log.Close()) }()
-	o, err := agent.ReadOpening(log.Records(ctx, 1))
-	if err != nil || o.ID == "" {
-		return nil, err
-	}
-	return &begunWith{Profile: o.Profile, Provider: o.Provider, Model: o.Model, Effort: o.Effort}, nil
+func (r *results) begun(ctx context.Context, id string) (with *begunWith, err error) {
+	err = r.session(ctx, id, func(records iter.Seq2[journal.Record, error]) error {
+		o, err := agent.ReadOpening(records)
+		if err == nil && o.ID != "" {
+			with = &begunWith{Profile: o.Profile, Provider: o.Provider, Model: o.Model, Effort: o.Effort}
+		}
+		return err
+	})
+	return with, err
 }
 
 // put writes a file, whole or not at all.
@@ -200,33 +207,28 @@ type prediction struct {
 
 // predictions writes predictions.jsonl.
 func (r *results) predictions(lines []resultLine, model string) error {
-	return r.put("predictions.jsonl", func(w io.Writer) error {
-		enc := json.NewEncoder(w)
-		enc.SetEscapeHTML(false)
-		for _, line := range lines {
-			p := prediction{ID: line.ID, Model: model}
-			if line.Patch != "" {
-				patch, err := r.root.ReadFile(line.Patch)
-				if err != nil {
-					return fmt.Errorf("the patch of task %s: %w", line.ID, err)
-				}
-				p.Patch = string(patch)
+	var list []prediction
+	for _, line := range lines {
+		p := prediction{ID: line.ID, Model: model}
+		if line.Patch != "" {
+			patch, err := r.root.ReadFile(line.Patch)
+			if err != nil {
+				return fmt.Errorf("the patch of task %s: %w", line.ID, err)
 			}
-			if err := enc.Encode(p); err != nil {
-				return err
-			}
+			p.Patch = string(patch)
 		}
-		return nil
-	})
+		list = append(list, p)
+	}
+	return putLines(r, "predictions.jsonl", list)
 }
 
-// list writes results.jsonl.
-func (r *results) list(lines []resultLine) error {
-	return r.put("results.jsonl", func(w io.Writer) error {
+// putLines writes values as lines of JSON into a file.
+func putLines[T any](r *results, name string, values []T) error {
+	return r.put(name, func(w io.Writer) error {
 		enc := json.NewEncoder(w)
 		enc.SetEscapeHTML(false)
-		for _, line := range lines {
-			if err := enc.Encode(line); err != nil {
+		for _, v := range values {
+			if err := enc.Encode(v); err != nil {
 				return err
 			}
 		}

@@ -1,7 +1,6 @@
 package command
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"crypto/rand"
@@ -139,17 +138,14 @@ func writeConfig(file, listen, store string) error {
 	token := func() natsfleet.Token { return natsfleet.Token(strings.ToLower(rand.Text())) }
 	c := natsfleet.Config{Store: store, Listen: listen, Operator: token(),
 		Tenants: []natsfleet.Tenant{{Tenant: fleet.Tenant{Name: fleet.DefaultTenant}, Token: token()}}}
-	var data bytes.Buffer
-	enc := json.NewEncoder(&data)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	if err := enc.Encode(c); err != nil {
+	data, err := json.MarshalIndent(c, "", "  ")
+	if err != nil {
 		return err
 	}
 	f, err := os.OpenFile(file, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
 	}
-	_, err = f.Write(data.Bytes())
+	_, err = f.Write(append(data, '\n'))
 	return errors.Join(err, f.Close())
 }
