@@ -169,7 +169,7 @@ func (t *Tasks) Watch(ctx context.Context, id string) iter.Seq2[fleet.Status, er
 // watchAll watches all tasks by one consumer.
 func (t *Tasks) watchAll(ctx context.Context) iter.Seq2[fleet.Status, error] {
 	return func(yield func(fleet.Status, error) bool) {
-		w := watched{Tasks: t, all: map[string]*watchedTask{}, first: map[string]bool{}}
+		w := watched{Tasks: t, all: map[string]*watchedTask{}}
 		for r, err := range t.records.Follow(ctx, t.keys("*")...) {
 			if err != nil {
 				yield(fleet.Status{}, err)
@@ -189,7 +189,7 @@ func (t *Tasks) watchAll(ctx context.Context) iter.Seq2[fleet.Status, error] {
 type watched struct {
 	*Tasks
 	all   map[string]*watchedTask // those that are not final
-	first map[string]bool         // the tasks that there were at the beginning; nil once all of those have been read
+	begun bool                    // the records that there were at the beginning have been read
 }
 
 type watchedTask struct {
@@ -209,19 +209,13 @@ func (w *watched) take(r Record) []string {
 		w.all[id].set(r, kind)
 	}
 	switch {
-	case w.first == nil && r.Seq > 0:
+	case w.begun && r.Seq > 0:
 		return []string{id}
-	case w.first == nil:
-		return nil
-	case r.Seq > 0:
-		w.first[id] = true
-	}
-	if r.After > 0 {
+	case w.begun || r.After > 0:
 		return nil
 	}
-	ids := slices.Sorted(maps.Keys(w.first))
-	w.first = nil
-	return ids
+	w.begun = true
+	return slices.Sorted(maps.Keys(w.all))
 }
 
 // look returns the status of a task, and whether it has changed. It forgets a task that is final:
