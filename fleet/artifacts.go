@@ -130,25 +130,10 @@ func (c *collection) file(ctx context.Context, name string) error {
 }
 
 // store stores one artifact, unless it is an empty patch.
-func (c *collection) store(ctx context.Context, name string, open func() (io.ReadCloser, error)) error {
-	const tries = 3
-	var err error
-	for try := range tries {
-		if try > 0 && !pause(ctx, c.job.worker.TTL/20) {
-			return err
-		}
-		if err = c.job.gate.check(); err != nil { // the next owner may be storing the same names
-			return err
-		}
-		if err = c.put(ctx, name, open); err == nil {
-			return nil
-		}
+func (c *collection) store(ctx context.Context, name string, open func() (io.ReadCloser, error)) (err error) {
+	if err := c.job.gate.check(); err != nil { // the next owner may be storing the same names
+		return err
 	}
-	return err
-}
-
-// put makes one attempt to store an artifact.
-func (c *collection) put(ctx context.Context, name string, open func() (io.ReadCloser, error)) (err error) {
 	content, err := open()
 	if err != nil {
 		return err
