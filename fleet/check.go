@@ -31,7 +31,7 @@ const (
 func (t Task) Check() error {
 	var errs []error
 	bad := func(field, format string, args ...any) {
-		errs = append(errs, fmt.Errorf("fleet: "+field+": "+format, args...))
+		errs = append(errs, fmt.Errorf(field+": "+format, args...))
 	}
 	if err := journal.CheckID(t.ID); err != nil {
 		bad("id", "%w", err)

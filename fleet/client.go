@@ -25,7 +25,7 @@ func NewClient(s *Space) *Client { return &Client{space: s} }
 // keeps its status, also behind its deadline.
 func (c *Client) Submit(ctx context.Context, t Task) (Status, bool, error) {
 	if err := t.Check(); err != nil {
-		return Status{}, false, err
+		return Status{}, false, fmt.Errorf("fleet: %w", err)
 	}
 	if !t.Deadline.IsZero() && !time.Now().Before(t.Deadline) {
 		if _, _, err := c.space.Tasks.Get(ctx, t.ID); errors.Is(err, fs.ErrNotExist) {

@@ -210,7 +210,7 @@ func TestP3_TaskCheck(t *testing.T) {
 		err := task.Check()
 		var all interface{ Unwrap() []error }
 		if err == nil || !errors.As(err, &all) || len(all.Unwrap()) != 1 || !strings.HasPrefix(err.Error(),
-			"fleet: "+field+": ") {
+			field+": ") {
 			t.Errorf("%s: %v", field, err)
 		}
 	}

@@ -106,7 +106,7 @@ func terminalBench(dir string, check func(*fleet.Task) error) ([]fleet.Task, err
 		}
 		t.ID = e.Name()
 		if err == nil {
-			err = trimmed(check(&t))
+			err = check(&t)
 		}
 		if err == nil && whole && t.Environment == "" {
 			err = errWhole

@@ -105,7 +105,7 @@ func (f *submitFlags) tasks(cmd *cobra.Command, args []string, in io.Reader) ([]
 	}
 	t, err := f.described(args[0], in)
 	if err == nil {
-		err = trimmed(t.Check())
+		err = t.Check()
 	}
 	if err != nil {
 		return nil, cli.Fail(cli.ExitUsage, "%w", err)

@@ -136,7 +136,6 @@ func parseTask(data []byte, check func(*fleet.Task) error) (t fleet.Task, faults
 
 // faultsOf returns the errors of a task one by one.
 func faultsOf(err error) []error {
-	err = trimmed(err)
 	if list, ok := err.(interface{ Unwrap() []error }); ok {
 		return list.Unwrap()
 	}
@@ -144,24 +143,6 @@ func faultsOf(err error) []error {
 		return []error{err}
 	}
 	return nil
-}
-
-// trimmed returns the errors of a task without the name of their package.
-func trimmed(err error) error {
-	if list, ok := err.(interface{ Unwrap() []error }); ok {
-		var errs []error
-		for _, err := range list.Unwrap() {
-			errs = append(errs, trimmed(err))
-		}
-		return errors.Join(errs...)
-	}
-	if err == nil {
-		return nil
-	}
-	if text, ok := strings.CutPrefix(err.Error(), "fleet: "); ok {
-		return errors.New(text)
-	}
-	return err
 }
 
 // taskParser collects the mistakes in an object.
