@@ -67,7 +67,7 @@ func (b bus) Listen(ctx context.Context, id string) iter.Seq2[[]byte, error] {
 		l := &listener{id, make(chan []byte, waiting)}
 		b.listen(l, true)
 		defer b.listen(l, false)
-		err := ended(ctx)
+		err := context.Cause(ctx)
 		if !yield(nil, err) || err != nil {
 			return
 		}
@@ -78,7 +78,7 @@ func (b bus) Listen(ctx context.Context, id string) iter.Seq2[[]byte, error] {
 					return
 				}
 			case <-ctx.Done():
-				yield(nil, ended(ctx))
+				yield(nil, context.Cause(ctx))
 				return
 			}
 		}
@@ -121,7 +121,7 @@ func (b bus) Serve(ctx context.Context, id string, handle func(ctx context.Conte
 func (b bus) Request(ctx context.Context, id string, request []byte) ([]byte, error) {
 	ctx, done := b.e.within(ctx)
 	defer done()
-	if err := ended(ctx); err != nil {
+	if err := context.Cause(ctx); err != nil {
 		return nil, err
 	}
 	o := b.owner(id)
@@ -138,7 +138,7 @@ func (b bus) Request(ctx context.Context, id string, request []byte) ([]byte, er
 	case r := <-reply:
 		return r, nil
 	case <-ctx.Done():
-		return nil, ended(ctx)
+		return nil, context.Cause(ctx)
 	case <-o.ctx.Done():
 	}
 	select {

@@ -3,7 +3,6 @@ package memfleet
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io/fs"
 	"iter"
@@ -106,27 +105,13 @@ func (e *Engine) Close() error {
 	return nil
 }
 
-// check returns an error if a call cannot begin.
-func (e *Engine) check(ctx context.Context) error {
-	if e.life.Err() != nil {
-		return engine.ErrClosed
-	}
-	return ctx.Err()
-}
+func (e *Engine) check(ctx context.Context) error { return engine.Begins(ctx, e.life) }
 
 // within returns a context for a call that waits: it ends with ctx and with the engine.
 func (e *Engine) within(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, end := context.WithCancelCause(ctx)
 	stop := context.AfterFunc(e.life, func() { end(engine.ErrClosed) })
 	return ctx, func() { stop(); end(nil) }
-}
-
-// ended returns why a context that within returned has ended, or nil.
-func ended(ctx context.Context) error {
-	if errors.Is(context.Cause(ctx), engine.ErrClosed) {
-		return engine.ErrClosed
-	}
-	return ctx.Err()
 }
 
 // tenant holds what belongs to one tenant.

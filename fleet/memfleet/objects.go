@@ -13,14 +13,10 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/attractor-go/attractor/fleet"
+	"github.com/attractor-go/attractor/fleet/internal/engine"
 )
-
-// maxName bounds the bytes of a name.
-const maxName = 512
 
 // objectTable holds the objects of a tenant.
 type objectTable struct {
@@ -45,10 +41,8 @@ func (s objects) Put(ctx context.Context, name string, data io.Reader) (fleet.Ar
 	if err := s.e.check(ctx); err != nil {
 		return fleet.Artifact{}, err
 	}
-	if name == "" || len(name) > maxName || !utf8.ValidString(name) || strings.ContainsFunc(name, unicode.IsControl) {
-		return fleet.Artifact{},
-			fmt.Errorf("fleet: %.600q cannot name an object: 1 to %d bytes of UTF-8 without control characters: %w",
-				name, maxName, fs.ErrInvalid)
+	if err := engine.CheckObjectName(name); err != nil {
+		return fleet.Artifact{}, err
 	}
 	text, err := io.ReadAll(data)
 	if err != nil {

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -15,6 +14,7 @@ import (
 	"golang.org/x/crypto/bcrypt"
 
 	"github.com/attractor-go/attractor/fleet"
+	"github.com/attractor-go/attractor/fleet/internal/secretref"
 	"github.com/attractor-go/attractor/internal/texts"
 	"github.com/attractor-go/attractor/journal"
 )
@@ -114,21 +114,12 @@ type Token string
 
 // Value returns the secret, or an error for a hash.
 func (t Token) Value() (string, error) {
-	kind, rest, _ := strings.Cut(string(t), ":")
-	value := string(t)
-	switch kind {
-	case "bcrypt":
+	if strings.HasPrefix(string(t), "bcrypt:") {
 		return "", errors.New("must be the secret, not its hash")
-	case "env":
-		if value = os.Getenv(rest); value == "" {
-			return "", fmt.Errorf("the environment variable %s is not set", rest)
-		}
-	case "file":
-		data, err := os.ReadFile(rest)
-		if err != nil {
-			return "", err
-		}
-		value = strings.TrimSpace(string(data))
+	}
+	value, err := secretref.Resolve(string(t))
+	if err != nil {
+		return "", err
 	}
 	if n := len(value); n < 16 || n > 72 {
 		return "", fmt.Errorf("has %d bytes; it needs 16 to 72 random ones", n)

@@ -12,8 +12,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/nats-io/nats.go/jetstream"
 
@@ -25,7 +23,6 @@ const (
 	objectStream = "objects"
 	headPrefix   = "objects.head." // and the name
 	dataPrefix   = "objects.data." // and the name
-	maxName      = 512
 )
 
 // objects implements [fleet.Objects].
@@ -39,9 +36,8 @@ func newObjects(ctx context.Context, a *account) (*objects, error) {
 
 // nameTokens returns a name as tokens of a subject: one for each part between slashes.
 func nameTokens(name string) (string, error) {
-	if name == "" || len(name) > maxName || !utf8.ValidString(name) || strings.ContainsFunc(name, unicode.IsControl) {
-		return "", fmt.Errorf("object %.600q: a name is UTF-8 of 1 to %d bytes without control characters: %w", name,
-			maxName, fs.ErrInvalid)
+	if err := engine.CheckObjectName(name); err != nil {
+		return "", err
 	}
 	return pathTokens(strings.Split(name, "/")), nil
 }

@@ -5,10 +5,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"strings"
 
 	"github.com/spf13/pflag"
 
+	"github.com/attractor-go/attractor/fleet/internal/secretref"
 	"github.com/attractor-go/attractor/fleet/workspace"
 )
 
@@ -43,7 +43,7 @@ func (f *placeFlags) read(o *workspace.Options) error {
 	}
 	for name, c := range o.Credentials {
 		var err error
-		if c.Token, err = secretOf(c.Token); err != nil {
+		if c.Token, err = secretref.Resolve(c.Token); err != nil {
 			return fmt.Errorf("--credentials: %s: token: %w", name, err)
 		}
 		o.Credentials[name] = c
@@ -66,19 +66,4 @@ func readNamed(name string, into any) error {
 		return fmt.Errorf("%s: %w", name, err)
 	}
 	return nil
-}
-
-// secretOf returns a secret that is in a variable, in a file, or the text itself.
-func secretOf(text string) (string, error) {
-	if name, ok := strings.CutPrefix(text, "env:"); ok {
-		if text = os.Getenv(name); text == "" {
-			return "", fmt.Errorf("the environment variable %s is not set", name)
-		}
-		return text, nil
-	}
-	if name, ok := strings.CutPrefix(text, "file:"); ok {
-		data, err := os.ReadFile(name)
-		return strings.TrimSpace(string(data)), err
-	}
-	return text, nil
 }

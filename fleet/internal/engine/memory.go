@@ -45,13 +45,15 @@ type memoryTable struct {
 	life context.Context
 }
 
-// check returns an error if a call cannot begin.
-func (t memoryTable) check(ctx context.Context) error {
-	if t.life.Err() != nil {
+// Begins returns an error if a call cannot begin, because its engine was closed, or ctx has ended.
+func Begins(ctx, life context.Context) error {
+	if life.Err() != nil {
 		return ErrClosed
 	}
 	return ctx.Err()
 }
+
+func (t memoryTable) check(ctx context.Context) error { return Begins(ctx, t.life) }
 
 // there returns the records of some patterns, the oldest first. The caller holds the lock.
 func (m *Memory) there(patterns ...string) (list []Record) {
@@ -283,7 +285,7 @@ type memoryQueue struct {
 	life context.Context
 }
 
-func (q memoryQueue) check(ctx context.Context) error { return memoryTable{life: q.life}.check(ctx) }
+func (q memoryQueue) check(ctx context.Context) error { return Begins(ctx, q.life) }
 
 // find returns the message of a task, or nil. The caller holds the lock.
 func (q *MemoryQueue) find(id string) *memoryMessage {

@@ -13,6 +13,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/attractor-go/attractor/fleet"
 	"github.com/attractor-go/attractor/journal"
@@ -23,6 +25,19 @@ type Objects interface {
 	fleet.Objects
 	// RemoveTask removes the objects of a task: those named KIND/TASK/..., with any KIND.
 	RemoveTask(ctx context.Context, task string) error
+}
+
+// maxObjectName bounds the bytes of an object's name.
+const maxObjectName = 512
+
+// CheckObjectName returns an error that wraps fs.ErrInvalid for a text that cannot name an object.
+func CheckObjectName(name string) error {
+	if name == "" || len(name) > maxObjectName || !utf8.ValidString(name) ||
+		strings.ContainsFunc(name, unicode.IsControl) {
+		return fmt.Errorf("fleet: %.600q cannot name an object: 1 to %d bytes of UTF-8 without control characters: %w",
+			name, maxObjectName, fs.ErrInvalid)
+	}
+	return nil
 }
 
 // Tasks implements [fleet.Tasks].
