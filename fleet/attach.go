@@ -125,14 +125,6 @@ func (j *Job) record(next tool.Handler) tool.Handler {
 	}
 }
 
-// firstPoint notes the workspace as it was made, so that every owner begins with the same one.
-func (j *Job) firstPoint() error {
-	if j.point != nil {
-		return nil
-	}
-	return j.notePoint()
-}
-
 // mostPoints bounds the attempts to record a workspace. The task fails after the last one.
 const mostPoints = 5
 

@@ -150,8 +150,10 @@ func (j *Job) endSession(s *agent.Session, result *agent.Result, err error) (*ag
 // submit begins the task's input, or goes on with it, until it has its result. Questions are
 // answered on the way.
 func (j *Job) submit(ctx context.Context, h Hosted) (*agent.Result, error) {
-	if err := j.firstPoint(); err != nil {
-		return nil, err
+	if j.point == nil { // every owner begins with the workspace as it was made
+		if err := j.notePoint(); err != nil {
+			return nil, err
+		}
 	}
 	result, err := j.begin(h)
 	for err == nil && result.Reason == agent.ReasonAwaitingInput {

@@ -169,6 +169,7 @@ const tenantsEvery = 30 * time.Second
 // running is a worker that runs.
 type running struct {
 	Worker
+	host      string // the machine's name, or ""
 	lease     Lease
 	shares    *shares
 	spaces    map[string]*Space // by tenant; used by one goroutine at a time
@@ -192,13 +193,11 @@ func (w *Worker) start(ctx context.Context) (*running, error) {
 	if r.Logger == nil {
 		r.Logger = slog.New(slog.DiscardHandler)
 	}
-	if r.Name == "" {
-		host, err := os.Hostname()
-		if err != nil {
-			host = "worker"
-		}
-		r.Name = host + "-" + uuid.NewString()[:8]
+	var err error
+	if r.host, err = os.Hostname(); err != nil {
+		r.host = ""
 	}
+	r.Name = cmp.Or(r.Name, cmp.Or(r.host, "worker")+"-"+uuid.NewString()[:8])
 	if err := r.loadTenants(ctx); err != nil {
 		return nil, err
 	}
@@ -235,11 +234,7 @@ func (r *running) acquire(ctx context.Context) error {
 
 // info returns the current description of the worker.
 func (r *running) info() WorkerInfo {
-	host, err := os.Hostname()
-	if err != nil {
-		host = ""
-	}
-	return WorkerInfo{Name: r.Name, Host: host, Slots: r.Slots, Running: int(r.busy.Load()),
+	return WorkerInfo{Name: r.Name, Host: r.host, Slots: r.Slots, Running: int(r.busy.Load()),
 		Draining: r.claiming != nil && r.claiming.Err() != nil, Since: r.since}
 }
 

@@ -404,11 +404,7 @@ func (j *journals) Fork(ctx context.Context, from, to string, n int64, edit func
 	if err != nil {
 		return nil, err
 	}
-	w, err := target.begin(ctx, l)
-	if err != nil {
-		return nil, err
-	}
-	return w, nil
+	return target.begin(ctx, l)
 }
 
 // copyLines returns the first n lines of another log, edited. They become the first message of this

@@ -125,15 +125,11 @@ func (j *journals) Create(ctx context.Context, id string) (journal.Log, error) {
 	if err != nil {
 		return nil, err
 	}
-	w, err := p.begin(ctx, journalLines{first: 1})
-	if err != nil {
-		return nil, err
-	}
-	return w, nil
+	return p.begin(ctx, journalLines{first: 1})
 }
 
 // begin creates the log with its first message, and opens it.
-func (p journalPlace) begin(ctx context.Context, l journalLines) (*journalWriter, error) {
+func (p journalPlace) begin(ctx context.Context, l journalLines) (journal.Log, error) {
 	w := newJournalWriter(p, journalEnd{})
 	err := w.publish(ctx, l)
 	if errors.Is(err, engine.ErrChanged) {

@@ -281,17 +281,15 @@ func (b *board) summary() string {
 
 // boardCounts are sums over all tasks.
 type boardCounts struct {
-	good, bad int // have ended
-	tokens    llm.Usage
-	usd       float64
+	bad    int // have ended, and are not done
+	tokens llm.Usage
+	usd    float64
 }
 
 // counts sums up the tasks that have ended and, as far as it is known, those that run.
 func (b *board) counts() (c boardCounts) {
 	for _, s := range b.ended {
-		if succeeded(s) {
-			c.good++
-		} else {
+		if !succeeded(s) {
 			c.bad++
 		}
 		if s.Result != nil {
