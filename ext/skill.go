@@ -177,8 +177,7 @@ func (s *Skill) Fill(args string) ([]Piece, error) {
 		return nil, err
 	}
 	var err error
-	files, notes := s.files()
-	head := Piece{Kind: PieceText, Text: s.head(files, notes)}
+	head := Piece{Kind: PieceText, Text: s.head(s.files())}
 	if args != "" {
 		body, err = body.fill(a)
 		return append([]Piece{head}, body...), err
@@ -227,12 +226,12 @@ func (s *Skill) place(body template) (err error) {
 }
 
 // text returns what a model reads of the skill.
-func (s *Skill) text(files, notes []string) string {
-	return s.head(files, notes) + s.inDir(s.Body) + "\n"
+func (s *Skill) text(f files) string {
+	return s.head(f) + s.inDir(s.Body) + "\n"
 }
 
 // head returns what the reader of a skill has to know.
-func (s *Skill) head(files, notes []string) string {
+func (s *Skill) head(f files) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "These are the instructions of the skill %s.\n", s.Name)
 	if s.Dir != "" {
@@ -243,13 +242,14 @@ func (s *Skill) head(files, notes []string) string {
 			"as always.\n",
 			cut(strings.Join(s.AllowedTools, ", "), maxDescription))
 	}
-	for i, name := range files {
-		files[i] = texts.Shown(name)
+	var shown []string
+	for _, name := range f.list {
+		shown = append(shown, texts.Shown(name))
 	}
-	if len(files) > 0 {
-		fmt.Fprintf(&b, "Its files: %s\n", strings.Join(files, ", "))
+	if shown != nil {
+		fmt.Fprintf(&b, "Its files: %s\n", strings.Join(shown, ", "))
 	}
-	for _, note := range notes {
+	for _, note := range f.notes {
 		fmt.Fprintf(&b, "Note: %s\n", note)
 	}
 	return b.String() + "\n"

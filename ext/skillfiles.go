@@ -58,46 +58,53 @@ func regular(root *os.Root) error {
 	return nil
 }
 
-// files returns the names of the skill's other files, relative to its directory, and what a reader
-// should know about others. Links to directories are not followed.
-func (s *Skill) files() (list, notes []string) {
+// files holds the names of a skill's other files, relative to its directory, and what a reader
+// should know about others.
+type files struct{ list, notes []string }
+
+// note adds what a reader should know.
+func (f *files) note(format string, args ...any) {
+	if len(f.notes) < maxNotes {
+		f.notes = append(f.notes, fmt.Sprintf(format, args...))
+	}
+}
+
+// files returns the skill's other files. Links to directories are not followed.
+func (s *Skill) files() (f files) {
 	if s.Dir == "" {
-		return nil, nil
+		return f
 	}
 	root, err := os.OpenRoot(s.Dir)
 	if err != nil {
-		return nil, []string{"the directory of the skill cannot be read: " + texts.Error(err)}
+		f.note("the directory of the skill cannot be read: %s", texts.Error(err))
+		return f
 	}
 	defer root.Close() // it was only read
-	note := func(format string, args ...any) {
-		if len(notes) < maxNotes {
-			notes = append(notes, fmt.Sprintf(format, args...))
-		}
-	}
 	looked := 0
 	visit := func(name string, entry fs.DirEntry, err error) error {
 		looked++
 		switch {
 		case err != nil:
-			note("%s cannot be read: %s", texts.Shown(name), texts.Error(err))
+			f.note("%s cannot be read: %s", texts.Shown(name), texts.Error(err))
 			return nil
 		case name == "." || name == SkillFile:
 			return nil
 		case entry.IsDir() && (entry.Name() == ".git" || strings.Count(name, "/") == maxDepth):
 			return fs.SkipDir
-		case len(list) == maxFiles || looked > maxEntries:
-			note("the skill has more files than are listed here")
+		case len(f.list) == maxFiles || looked > maxEntries:
+			f.note("the skill has more files than are listed here")
 			return fs.SkipAll
 		}
 		info, err := root.Stat(name)
 		switch {
 		case err != nil:
-			note("%s is not listed, because it leads out of the skill's directory or cannot be read", texts.Shown(name))
+			f.note("%s is not listed, because it leads out of the skill's directory or cannot be read",
+				texts.Shown(name))
 		case info.Mode().IsRegular():
-			list = append(list, name)
+			f.list = append(f.list, name)
 		}
 		return nil
 	}
 	_ = fs.WalkDir(root.FS(), ".", visit) // visit returns no error
-	return list, notes
+	return f
 }

@@ -87,12 +87,12 @@ func load(skills []*Skill, name string) tool.Result {
 
 // loaded returns the result with the text of a skill.
 func (s *Skill) loaded() tool.Result {
-	files, notes := s.files()
-	result := tool.Text(s.text(files, notes))
+	files := s.files()
+	result := tool.Text(s.text(files))
 	if s.Dir != "" {
 		result.Hint = fmt.Sprintf("The rest is in the file SKILL.md in %s.", texts.Shown(s.Dir))
 	}
-	if data, err := json.Marshal(LoadedSkill{s.Name, s.Dir, files}); err == nil {
+	if data, err := json.Marshal(LoadedSkill{s.Name, s.Dir, files.list}); err == nil {
 		result.Structured = data
 	}
 	return result

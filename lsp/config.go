@@ -205,7 +205,6 @@ func (s *Server) checkEnv() error {
 // isName reports whether a text has letters, digits, underscores and some other characters only, and
 // not too many.
 func isName(text, others string) bool {
-	return text != "" && len(text) <= maxName && !strings.ContainsFunc(text, func(r rune) bool {
-		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("_"+others, r)
-	})
+	known := "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_" + others
+	return text != "" && len(text) <= maxName && strings.Trim(text, known) == ""
 }

@@ -241,9 +241,9 @@ func (b *bounded) CloseIdleConnections() {
 }
 
 // remote sends the requests of one connection to a server. It adds the headers of the
-// configuration and the user's token, bounds what comes back, and turns answers that are not MCP into
-// errors that say what they are. All its requests end with the connection. Redirects were checked
-// before, so none leads to another origin.
+// configuration and the user's token, bounds what comes back, and turns answers that are not MCP
+// into errors that say what they are. All its requests end with the connection. Redirects were
+// checked before, so none leads to another origin.
 type remote struct {
 	server Server
 	base   http.RoundTripper

@@ -143,11 +143,10 @@ func (p *parser) lose(line int, format string, args ...any) {
 
 // drop notes a mistake because of which a hook of an event is not used.
 func (p *parser) drop(event Event, line int, format string, args ...any) {
-	note := p.mistake
+	p.mistake(line, format+", so the hook is not used", args...)
 	if event.guards() {
-		note = p.lose
+		p.Lost = append(p.Lost, p.Mistakes[len(p.Mistakes)-1])
 	}
-	note(line, format+", so the hook is not used", args...)
 }
 
 func (p *parser) root(root *texts.JSON) {
