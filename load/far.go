@@ -29,11 +29,14 @@ const (
 func Far(ctx context.Context, e env.Environment, root, here string) *Project {
 	s := &farScan{Snapshot: &trust.Snapshot{Root: root}, ctx: ctx, env: e, lists: map[string][]env.Info{},
 		room: maxFarBytes}
+	var places []trust.Place
 	for _, name := range projectRules() { // first, because those that deny count, however many other files there are
-		s.place(trust.Place{Name: name, Kind: trust.Settings})
+		places = append(places, trust.Place{Name: name, Kind: trust.Settings})
 	}
-	for _, p := range trust.Places() {
-		s.place(p)
+	for _, p := range append(places, trust.Places()...) {
+		if info, ok := s.find(p.Name); ok {
+			s.add(p.Name, info, p.Kind, p.Tree, 0)
+		}
 	}
 	if s.tooMany {
 		s.problem(".", fmt.Errorf(
@@ -53,13 +56,6 @@ type farScan struct {
 	room  int                   // bytes that may still be read
 
 	tooMany bool // some files were not looked at
-}
-
-// place adds what is in a place, if there is something.
-func (s *farScan) place(p trust.Place) {
-	if info, ok := s.find(p.Name); ok {
-		s.add(p.Name, info, p.Kind, p.Tree, 0)
-	}
 }
 
 // list returns what is in a directory, which need not exist.

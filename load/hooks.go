@@ -59,14 +59,14 @@ func ReadHooks(project *Project, getenv func(string) string) *ConfiguredHooks {
 			continue
 		}
 		if own = append(own, name); err != nil {
-			c.add(hooks.Parsed{Lost: []ext.Mistake{{File: name, Text: fmt.Sprintf("your hooks in it are not used: %v",
+			c.add(name, hooks.Parsed{Lost: []ext.Mistake{{File: name, Text: fmt.Sprintf("your hooks in it are not used: %v",
 				err)}}})
 			continue
 		}
 		parsed := hooks.Parse(ext.File{Name: name, Data: data})
-		c.add(parsed)
+		c.add(name, parsed)
 		c.List = append(c.List, parsed.Hooks...)
-		off = c.turnsOff(name, &parsed) || off
+		off = off || parsed.Disabled
 	}
 	theirs := c.projects(project, own)
 	switch {
@@ -94,8 +94,8 @@ func (c *ConfiguredHooks) projects(project *Project, own []string) (all []hooks.
 		}
 		parsed := hooks.Parse(ext.File{Name: file, Data: f.Data, Origin: ext.Project})
 		if project.Trusted {
-			c.add(parsed)
-			off = c.turnsOff(file, &parsed) || off
+			c.add(file, parsed)
+			off = off || parsed.Disabled
 		}
 		all = append(all, parsed.Hooks...)
 	}
@@ -105,20 +105,15 @@ func (c *ConfiguredHooks) projects(project *Project, own []string) (all []hooks.
 	return all
 }
 
-// add adds what is wrong in a file.
-func (c *ConfiguredHooks) add(p hooks.Parsed) {
+// add adds what is wrong in a file, and that it turns hooks off.
+func (c *ConfiguredHooks) add(name string, p hooks.Parsed) {
 	c.Mistakes, c.Lost = append(c.Mistakes, p.Mistakes...), append(c.Lost, p.Lost...)
 	if p.Mistakes == nil {
 		c.Mistakes = append(c.Mistakes, p.Lost...)
 	}
-}
-
-// turnsOff reports whether a file turns hooks off.
-func (c *ConfiguredHooks) turnsOff(name string, p *hooks.Parsed) bool {
 	if p.Disabled {
 		c.Off = append(c.Off, name)
 	}
-	return p.Disabled
 }
 
 // UnusedEvents names the events whose hooks do not run.

@@ -66,8 +66,11 @@ func ReadProject(dir string, getenv func(string) string, trusted bool) (*Project
 		}
 	}
 	files, err := trust.Scan(root)
+	if of, ok := errors.AsType[*fs.PathError](err); ok {
+		err = of.Err // the message has the name
+	}
 	if err != nil {
-		return nil, fault.Errorf(fault.ErrConfig, "cannot work in %s: %w", texts.Shown(root), cause(err))
+		return nil, fault.Errorf(fault.ErrConfig, "cannot work in %s: %w", texts.Shown(root), err)
 	}
 	p := &Project{Snapshot: files, Chosen: trusted, DecidedIn: files.Root, main: main}
 	if trusted && len(files.Problems) > 0 {
@@ -185,13 +188,4 @@ func (p *Project) Because() string {
 		return "the project has changed since you decided about it (" + p.changes() + ")"
 	}
 	return "the project is not trusted"
-}
-
-// cause returns what is wrong with a file, without its name.
-func cause(err error) error {
-	var of *fs.PathError
-	if errors.As(err, &of) {
-		return of.Err
-	}
-	return err
 }

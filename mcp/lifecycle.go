@@ -50,7 +50,7 @@ type server struct {
 	closeErr error // for Close, when run is over
 
 	// For run alone: how often the list has changed, when it was last read because it was said to
-	// have changed, and the hashes of the warnings about lists.
+	// have changed, and the warnings about lists.
 	changes int
 	read    time.Time
 	told    map[string]bool

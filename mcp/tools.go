@@ -191,8 +191,8 @@ func (s *server) tell(err error) {
 	if err == nil {
 		return
 	}
-	if hash := hashOfText(err.Error()); !s.told[hash] {
-		s.told[hash] = true
+	if text := err.Error(); !s.told[text] {
+		s.told[text] = true
 		s.owner.warn(s.Name, err)
 	}
 }
