@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -24,17 +25,10 @@ const (
 	maxProgressMsg = 300
 )
 
-// calls holds the calls that run at a server, by the token of their progress.
-type calls struct {
-	last int
-	open map[string]*running
-}
-
 // running holds a call at a server, with its clock.
 type running struct {
 	*tool.Call
-	number int    // among the calls of the server
-	token  string // of its progress
+	token string // of its progress
 
 	cancel context.CancelCauseFunc
 	quiet  time.Duration // how long it may be without progress
@@ -60,16 +54,16 @@ func (s *server) begin(ctx context.Context, call *tool.Call) (context.Context, *
 	r.timer = time.AfterFunc(r.quiet, func() { r.cancel(errNoAnswer) })
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.calls.last++
-	r.number, r.token = s.calls.last, "call-"+strconv.Itoa(s.calls.last)
-	s.calls.open[r.token] = r
+	s.tokens++
+	r.token = "call-" + strconv.Itoa(s.tokens)
+	s.calls = append(s.calls, r)
 	return ctx, r
 }
 
 // over forgets a call.
 func (s *server) over(r *running) {
 	s.mu.Lock()
-	delete(s.calls.open, r.token)
+	s.calls = slices.DeleteFunc(s.calls, func(other *running) bool { return other == r })
 	s.mu.Unlock()
 	r.mu.Lock()
 	r.timer.Stop()
@@ -299,9 +293,14 @@ func (s *server) progressed(p *sdk.ProgressNotificationParams) {
 		return
 	}
 	s.mu.Lock()
-	r := s.calls.open[token]
+	at := slices.IndexFunc(s.calls, func(r *running) bool { return r.token == token })
+	if at < 0 {
+		s.mu.Unlock()
+		return
+	}
+	r := s.calls[at]
 	s.mu.Unlock()
-	if r == nil || !r.progress() || r.Live == nil {
+	if !r.progress() || r.Live == nil {
 		return
 	}
 	line := strconv.FormatFloat(p.Progress, 'g', 6, 64)

@@ -65,12 +65,10 @@ func (s *server) asking(ctx context.Context) (r *running, others int) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, one := range s.calls.open {
-		if r == nil || one.number > r.number {
-			r = one
-		}
+	if len(s.calls) == 0 {
+		return nil, 0
 	}
-	return r, len(s.calls.open) - 1
+	return s.calls[len(s.calls)-1], len(s.calls) - 1
 }
 
 // question returns a server's question for a person.

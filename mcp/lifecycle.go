@@ -40,10 +40,12 @@ type server struct {
 	resourceful bool
 	took        time.Duration
 	restarts    int
-	calls       calls
-	logs        logs
-	listed      bool // the tools were listed at least once
-	recalled    bool // offered has the tools of an earlier start
+	calls       []*running // in the order in which they began
+	tokens      int        // that calls have had
+	second      int64      // in which the server has logged last
+	logs        int        // messages in that
+	listed      bool       // the tools were listed at least once
+	recalled    bool       // offered has the tools of an earlier start
 	// hashes of the tools, by their names on the server, that describe themselves otherwise than
 	// before
 	changed  map[string]string
@@ -62,7 +64,7 @@ func newServer(owner *Servers, s Server, safe string) *server {
 	s.StartTimeout = cmp.Or(s.StartTimeout, DefaultStartTimeout)
 	s.CallTimeout = cmp.Or(s.CallTimeout, DefaultCallTimeout)
 	return &server{Server: s, owner: owner, safe: safe, first: make(chan struct{}), wake: make(chan struct{}, 1),
-		step: make(chan struct{}), calls: calls{open: map[string]*running{}}, told: map[string]bool{}}
+		step: make(chan struct{}), told: map[string]bool{}}
 }
 
 // run starts the server, keeps it running and closes it. The end of starting ends only the first

@@ -19,20 +19,14 @@ const (
 	maxShown  = 16 << 10
 )
 
-// logs counts the messages that a server has logged in a second.
-type logs struct {
-	second int64
-	count  int
-}
-
 // logged passes a server's message on to the host's log.
 func (s *server) logged(level string, said any) {
 	s.mu.Lock()
-	if now := time.Now().Unix(); now != s.logs.second {
-		s.logs.second, s.logs.count = now, 0
+	if now := time.Now().Unix(); now != s.second {
+		s.second, s.logs = now, 0
 	}
-	s.logs.count++
-	tooMany := s.logs.count > maxLogs
+	s.logs++
+	tooMany := s.logs > maxLogs
 	s.mu.Unlock()
 	if tooMany {
 		return

@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/subtle"
@@ -11,6 +12,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/oauthex"
@@ -35,9 +37,6 @@ type LoginOptions struct {
 	ClientMetadataURL string
 	// Secret is called with each value that is to be masked. It may be nil.
 	Secret func(name, value string)
-	// Getenv returns the value of a variable of the host's environment, for the secret of a
-	// configured client. Nil stands for os.Getenv.
-	Getenv func(name string) string
 	// Timeout limits how long the user may take. The default is five minutes.
 	Timeout time.Duration
 }
@@ -47,10 +46,7 @@ const maxAuthorizations = 2 // the second is for scopes that only the server's a
 // LogIn lets the user log in at a server and keeps the tokens. It uses the client of the server's
 // configuration, else the client metadata document, else it registers a client.
 func LogIn(ctx context.Context, s Server, o LoginOptions) error {
-	timeout := o.Timeout
-	if timeout == 0 {
-		timeout = 5 * time.Minute
-	}
+	timeout := cmp.Or(o.Timeout, 5*time.Minute)
 	ctx, cancel := context.WithTimeoutCause(ctx, timeout,
 		fmt.Errorf("nobody finished the login in %s: run the command again", timeout))
 	defer cancel()
@@ -172,11 +168,7 @@ func (f *flow) configured() error {
 	if name == "" {
 		return nil
 	}
-	getenv := f.options.Getenv
-	if getenv == nil {
-		getenv = os.Getenv
-	}
-	if f.login.ClientSecret = getenv(name); f.login.ClientSecret == "" {
+	if f.login.ClientSecret = os.Getenv(name); f.login.ClientSecret == "" {
 		return fmt.Errorf("the variable %s, which has the client's secret, is not set", name)
 	}
 	return nil
@@ -268,14 +260,13 @@ func (f *flow) wait(ctx context.Context, belongs func(url.Values) bool) (string,
 	if f.options.Paste != nil {
 		pasted = make(chan string, 1)
 		reading, stop := context.WithCancel(ctx)
-		done := make(chan struct{})
-		defer func() { stop(); <-done }()
-		go func() {
-			defer close(done)
+		var paste sync.WaitGroup
+		defer func() { stop(); paste.Wait() }()
+		paste.Go(func() {
 			if text, err := f.options.Paste(reading); err == nil && text != "" {
 				pasted <- text
 			}
-		}()
+		})
 	}
 	select {
 	case q := <-f.back.got:

@@ -151,6 +151,7 @@ func TestM3_NobodyLogsIn(t *testing.T) {
 }
 
 func TestM3_Clients(t *testing.T) {
+	t.Setenv("WORK_SECRET", "s3cret&+")
 	const document = "https://attractor.example/client.json"
 	p := startProtected(t)
 	for name, c := range map[string]struct {
@@ -185,8 +186,7 @@ func TestM3_Clients(t *testing.T) {
 			for id, secret := range map[string]string{"mine": "", "confidential": "s3cret&+", document: ""} {
 				p.Issuer.Know(id, authserver.Client{Secret: secret, Redirects: redirects})
 			}
-			o := LoginOptions{Tokens: newTokens(t), Open: browser,
-				Getenv: func(name string) string { return map[string]string{"WORK_SECRET": "s3cret&+"}[name] }}
+			o := LoginOptions{Tokens: newTokens(t), Open: browser}
 			c.set(&s, &o)
 			if err := LogIn(t.Context(), s, o); err != nil {
 				t.Fatal(err)

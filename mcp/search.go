@@ -162,12 +162,8 @@ func (l listing) search(query string) tool.Result {
 // entry describes a tool to the model.
 func (l listing) entry(i int) string {
 	t := &l.tools[i]
-	entry := fmt.Sprintf("%s\n%s\nParameters: %s\n\n", t.Name, t.Description, t.Parameters)
-	if len(entry) <= maxResult/2 {
-		return entry
-	}
 	begin := t.Name + "\n" + clean(t.Description, maxResult/8) + "\nParameters"
-	if entry = fmt.Sprintf("%s: %s\n\n", begin, t.Parameters); len(entry) <= maxResult*3/4 {
+	if entry := fmt.Sprintf("%s: %s\n\n", begin, t.Parameters); len(entry) <= maxResult*3/4 {
 		return entry
 	}
 	return fmt.Sprintf("%s, as a list because their schema is long: %s\n\n", begin,
