@@ -39,11 +39,13 @@ func conform(ctx context.Context) (err error) {
 	}
 	if server.OAuth.ClientID = given.ClientID; given.ClientSecret != "" {
 		server.OAuth.ClientSecretVar = "SECRET"
+		if err := os.Setenv(server.OAuth.ClientSecretVar, given.ClientSecret); err != nil {
+			return err
+		}
 	}
 	logIn := func() error {
 		return mcp.LogIn(ctx, server, mcp.LoginOptions{Tokens: tokens, Open: browse, Timeout: slow,
-			ClientMetadataURL: "https://conformance-test.local/client-metadata.json",
-			Getenv:            func(string) string { return given.ClientSecret }})
+			ClientMetadataURL: "https://conformance-test.local/client-metadata.json"})
 	}
 	auth := strings.HasPrefix(os.Getenv("MCP_CONFORMANCE_SCENARIO"), "auth/")
 	if auth {
