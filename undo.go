@@ -78,9 +78,7 @@ func notRecorded() error {
 func (s *Setup) Undo(ctx context.Context, o undo.Options, most int,
 	confirm func(ctx context.Context, plan UndoPlan) (bool, error)) (said string, err error) {
 	u, err := s.planUndo(ctx, o)
-	if used := (*checkpoint.InUseError)(nil); errors.As(err, &used) {
-		return "", fmt.Errorf("%w; an undo needs the directory alone: end that first", err)
-	} else if err != nil {
+	if err != nil {
 		return "", err
 	}
 	defer func() { err = errors.Join(err, u.Close()) }()

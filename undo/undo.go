@@ -77,7 +77,10 @@ func New(ctx context.Context, c Options) (_ *Undo, err error) {
 	u := &Undo{Redo: c.Redo, recorder: NewRecorder(store, c.Checkpoints, workspace, id), file: undoFile(c.Checkpoints,
 		workspace, id)}
 	u.workspace = checkpoint.Workspace{Env: c.Env, Store: store, Record: u.recorder.Record, Owner: id}
-	if u.release, err = store.Claim(ctx, workspace, id); err != nil {
+	u.release, err = store.Claim(ctx, workspace, id)
+	if _, used := errors.AsType[*checkpoint.InUseError](err); used {
+		return nil, fmt.Errorf("%w; an undo needs the directory alone: end that first", err)
+	} else if err != nil {
 		return nil, err
 	}
 	defer func() {
@@ -281,14 +284,15 @@ func mayForce(left []checkpoint.Kept) bool {
 	return slices.ContainsFunc(left, func(k checkpoint.Kept) bool { return slices.Contains(forced, k.Reason) })
 }
 
-// ParseTurn returns the turn that a person has written after /undo, nil for nothing.
+// ParseTurn returns the turn that a person has written, nil for nothing.
 func ParseTurn(text string) (*int, error) {
 	if text == "" {
 		return nil, nil
 	}
 	turn, err := strconv.Atoi(text)
 	if err != nil || turn < 0 {
-		return nil, errors.New("/undo takes the number of a turn, from 0; attractor sessions show lists them")
+		return nil, fault.Errorf(fault.ErrConfig,
+			"the turn %q must be a number, from 0; attractor sessions show lists the turns", text)
 	}
 	return &turn, nil
 }

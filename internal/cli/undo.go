@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -148,28 +147,15 @@ func (f *undoFlags) plan(ctx context.Context, e env.Environment, points *undo.Po
 	}
 	c := undo.Options{Checkpoints: dir, Points: points, Env: e, Redo: f.redo, Force: f.force, Git: f.git}
 	if len(args) > 1 {
-		turn, err := turnOf(args[1])
-		if err != nil {
-			return nil, err
+		if c.Turn, err = undo.ParseTurn(args[1]); err != nil {
+			return nil, hostError(err)
 		}
-		c.Turn = &turn
 	}
 	u, err := undo.New(ctx, c)
-	if used := (*checkpoint.InUseError)(nil); errors.As(err, &used) {
-		return nil, fail(exitFailed, "%w; an undo needs the directory alone: end that first", err)
-	} else if err != nil {
+	if err != nil {
 		return nil, hostError(err)
 	}
 	return u, nil
-}
-
-// turnOf returns the number of a turn.
-func turnOf(text string) (int, error) {
-	turn, err := strconv.Atoi(text)
-	if err != nil || turn < 0 {
-		return 0, fail(exitUsage, "the turn %q must be a number, from 0; attractor sessions show lists the turns", text)
-	}
-	return turn, nil
 }
 
 // undone holds what undo --json prints.
@@ -284,10 +270,10 @@ func printText(t terminal, text string) error {
 
 // diffOf returns the changes of a session, after a turn if there is one in the arguments.
 func diffOf(ctx context.Context, args []string) (diff *checkpoint.Diff, err error) {
-	turn := 0
-	if len(args) > 1 {
-		if turn, err = turnOf(args[1]); err != nil {
-			return nil, err
+	turn := new(int)
+	if len(args) > 1 && args[1] != "" {
+		if turn, err = undo.ParseTurn(args[1]); err != nil {
+			return nil, hostError(err)
 		}
 	}
 	dir, err := undo.UserDir(os.Getenv)
@@ -301,7 +287,7 @@ func diffOf(ctx context.Context, args []string) (diff *checkpoint.Diff, err erro
 	err = readSession(ctx, args[0], func(r journal.Reader) error {
 		points, err := undo.Read(ctx, r)
 		if err == nil {
-			diff, err = points.Diff(ctx, store, turn, 0)
+			diff, err = points.Diff(ctx, store, *turn, 0)
 		}
 		if err != nil {
 			return hostError(err)

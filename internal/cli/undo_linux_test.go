@@ -27,7 +27,7 @@ func TestO4_UndoInAConversation(t *testing.T) {
 	s.gone("working · ") // until then /undo is refused
 	after := treeOf(t, h.dir)
 	s.send("/undo x")
-	s.expect("/undo takes the number of a turn")
+	s.expect("must be a number, from 0")
 	s.send("/undo")
 	s.expect("Do this?")
 	s.send("n")
