@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -14,10 +15,11 @@ type account struct {
 	Token
 	sum [32]byte
 
+	watching atomic.Int64 // streams
+
 	mu       sync.Mutex
 	minute   time.Time // in which requests are counted
 	requests int
-	watching int
 	held     int64 // bytes of bodies and files in memory
 	keys     map[string]*keyed
 	order    []string // of keys
@@ -39,23 +41,6 @@ func (a *account) request(most int, now time.Time) (wait time.Duration, ok bool)
 	}
 	a.requests++
 	return 0, true
-}
-
-// watch counts a stream, unless most are open already. The caller calls unwatch.
-func (a *account) watch(most int) bool {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.watching >= most {
-		return false
-	}
-	a.watching++
-	return true
-}
-
-func (a *account) unwatch() {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.watching--
 }
 
 // keyed is the answer to a request with an Idempotency-Key.

@@ -39,9 +39,6 @@ func (c *call) reply(status int, value any) error {
 	return nil
 }
 
-// session returns the session that the path names.
-func (c *call) session() (*session, error) { return c.sessionOf(c.r.PathValue("id")) }
-
 // sessionOf returns the session with an id, if the token sees it.
 func (c *call) sessionOf(id string) (*session, error) {
 	if x := c.server.find(id); x != nil && c.account.sees(x.kept.Token) {

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -29,10 +30,13 @@ func (e eventID) String() string {
 	return fmt.Sprintf("%d.%d", e.seq, e.own)
 }
 
-// before reports whether an event comes before another.
-func (e eventID) before(other eventID) bool {
-	return e.seq < other.seq || e.seq == other.seq && e.own < other.own
+// compare orders an event and another one.
+func (e eventID) compare(other eventID) int {
+	return cmp.Or(cmp.Compare(e.seq, other.seq), cmp.Compare(e.own, other.own))
 }
+
+// before reports whether an event comes before another.
+func (e eventID) before(other eventID) bool { return e.compare(other) < 0 }
 
 // parseEventID parses an id. An empty text is the id before all events.
 func parseEventID(text string) (id eventID, err error) {
@@ -177,12 +181,8 @@ func (f *feed) after(id eventID) (events []sent, changed <-chan struct{}, ok boo
 	if id.before(f.base) {
 		return nil, f.changed, false
 	}
-	first, _ := slices.BinarySearchFunc(f.events, id, func(s sent, id eventID) int {
-		if id.before(s.id) {
-			return 1
-		}
-		return -1
-	})
+	first, _ := slices.BinarySearchFunc(f.events, id,
+		func(s sent, id eventID) int { return cmp.Or(s.id.compare(id), -1) }) // behind it
 	end, size := first, 0
 	for end < len(f.events) && end-first < maxBatch && size < maxBatchBytes {
 		size += len(f.events[end].data)
@@ -224,12 +224,7 @@ func (f *feed) asksUpTo(id eventID) (events []sent) {
 			events = append(events, ask)
 		}
 	}
-	slices.SortFunc(events, func(a, b sent) int {
-		if a.id.before(b.id) {
-			return -1
-		}
-		return 1
-	})
+	slices.SortFunc(events, func(a, b sent) int { return a.id.compare(b.id) })
 	return events
 }
 

@@ -18,11 +18,7 @@ import (
 )
 
 // serveDiff answers with the diff of a session.
-func (s *Server) serveDiff(c *call) error {
-	x, err := c.session()
-	if err != nil {
-		return err
-	}
+func (x *session) serveDiff(c *call) error {
 	ctx, cancel := context.WithTimeout(c.r.Context(), lineTime)
 	defer cancel()
 	reply, err := x.do(ctx, c.account, protocol.Line{Type: protocol.TypeDiff}, []byte(`{"type":"diff"}`))
@@ -33,11 +29,7 @@ func (s *Server) serveDiff(c *call) error {
 }
 
 // serveOutput answers with a part of an output that is kept whole.
-func (s *Server) serveOutput(c *call) error {
-	x, err := c.session()
-	if err != nil {
-		return err
-	}
+func (x *session) serveOutput(c *call) error {
 	offset, err := c.number("offset", 0, 1<<50)
 	if err != nil {
 		return err
@@ -54,7 +46,7 @@ func (s *Server) serveOutput(c *call) error {
 	if err != nil {
 		return x.masked(err)
 	}
-	text, more, err := web.Output(c.r.Context(), s.options.Config.Store, m, x.id, hash, offset, int(max(limit, 4)))
+	text, more, err := web.Output(c.r.Context(), x.server.options.Config.Store, m, x.id, hash, offset, int(max(limit, 4)))
 	if errors.Is(err, fs.ErrNotExist) {
 		return refuse(http.StatusNotFound, CodeNotFound, "this output is not kept whole")
 	}
@@ -71,11 +63,7 @@ func (s *Server) serveOutput(c *call) error {
 const maxFile = 16 << 20
 
 // serveFile answers with a file that the session has changed.
-func (s *Server) serveFile(c *call) error {
-	x, err := c.session()
-	if err != nil {
-		return err
-	}
+func (x *session) serveFile(c *call) error {
 	path := c.r.URL.Query().Get("path")
 	if path == "" {
 		return invalid("say which file: ?path=NAME, a path in the changes of a TOOL_CALL_END")

@@ -16,16 +16,12 @@ import (
 )
 
 // serveLine carries out a line.
-func (s *Server) serveLine(c *call) error {
-	x, err := c.session()
-	if err != nil {
-		return err
-	}
+func (x *session) serveLine(c *call) error {
 	line, err := protocol.Parse(c.body)
 	if err != nil {
 		return invalid("%v", err)
 	}
-	if err := s.allows(c.account, line); err != nil {
+	if err := x.server.allows(c.account, line); err != nil {
 		return err
 	}
 	takesKey := slices.Contains(protocol.Members(line.Type), "key")

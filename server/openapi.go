@@ -49,10 +49,7 @@ func Document() ([]byte, error) {
 }
 
 // ref returns a reference to a schema of the document.
-func ref(name string) map[string]any { return map[string]any{"$ref": "#/components/schemas/" + name} }
-
-// refSchema returns the reference as a schema.
-func refSchema(name string) *jsonschema.Schema {
+func ref(name string) *jsonschema.Schema {
 	return &jsonschema.Schema{Ref: "#/components/schemas/" + name}
 }
 
@@ -60,7 +57,7 @@ func refSchema(name string) *jsonschema.Schema {
 func (r *route) operation() map[string]any {
 	success := map[string]any{"description": "It was done."}
 	if kind, _, _ := strings.Cut(r.kind, ";"); kind != "" {
-		schema := text()
+		var schema any = text()
 		if r.answer != "" {
 			schema = ref(r.answer)
 		}
@@ -109,7 +106,7 @@ func schemas() (map[string]any, error) {
 		open(s) // later versions may have more
 		all[of.Name()] = s
 	}
-	all["Status"].(*jsonschema.Schema).Properties["asks"].Items = refSchema("Event")
+	all["Status"].(*jsonschema.Schema).Properties["asks"].Items = ref("Event")
 	all["Event"] = &jsonschema.Schema{Type: "object", Required: []string{"kind", "session_id", "seq", "time"},
 		Description: "an event of docs/protocol.md, with the members of its kind",
 		Properties: map[string]*jsonschema.Schema{"kind": {Type: "string"}, "session_id": {Type: "string"},
@@ -124,7 +121,7 @@ func schemas() (map[string]any, error) {
 		name := lineName(t)
 		all[name] = lines[t]
 		if images := lines[t].Properties["images"]; images != nil { // the same in all lines
-			all["Image"], images.Items = images.Items, refSchema("Image")
+			all["Image"], images.Items = images.Items, ref("Image")
 		}
 		one = append(one, ref(name))
 		mapping[string(t)] = "#/components/schemas/" + name
@@ -174,12 +171,12 @@ func typeSchemas(not reflect.Type) map[reflect.Type]*jsonschema.Schema {
 		reflect.TypeFor[Code](): enum(CodeInvalid, CodeUnauthorized, CodeForbidden, CodeNotFound, CodeConflict,
 			CodeTooLarge, CodeKeyReused, CodeLimit, CodeStorage, CodeDraining, CodeInternal),
 		reflect.TypeFor[protocol.Type](): {Type: "string"},
-		reflect.TypeFor[Session]():       refSchema("Session"),
-		reflect.TypeFor[*Session]():      refSchema("Session"),
-		reflect.TypeFor[Status]():        refSchema("Status"),
-		reflect.TypeFor[*Status]():       refSchema("Status"),
-		reflect.TypeFor[llm.Usage]():     refSchema("Usage"),
-		reflect.TypeFor[*llm.Usage]():    refSchema("Usage"),
+		reflect.TypeFor[Session]():       ref("Session"),
+		reflect.TypeFor[*Session]():      ref("Session"),
+		reflect.TypeFor[Status]():        ref("Status"),
+		reflect.TypeFor[*Status]():       ref("Status"),
+		reflect.TypeFor[llm.Usage]():     ref("Usage"),
+		reflect.TypeFor[*llm.Usage]():    ref("Usage"),
 	}
 	delete(known, not)
 	known[reflect.TypeFor[json.RawMessage]()] = &jsonschema.Schema{}

@@ -1,7 +1,6 @@
 package server
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"iter"
@@ -25,7 +24,11 @@ func (s *Server) newPage() *web.Server {
 	return web.New(web.Options{Store: store, Masker: s.options.Masker, Facts: s.options.Facts, OfServer: true,
 		SessionMasker: func(id string) (*secret.Masker, error) {
 			if x := s.above(s.streams, id); x != nil {
-				return x.pageMasker()
+				m, err := x.masker()
+				if err != nil {
+					return nil, x.masked(err)
+				}
+				return m, nil
 			}
 			return nil, webguard.Refuse(http.StatusNotFound, "the session was removed, or the server is about to end")
 		},
@@ -163,25 +166,6 @@ func (x *session) present(ctx context.Context) (events iter.Seq[json.RawMessage]
 func (x *session) turn() {
 	close(x.turned)
 	x.turned = make(chan struct{})
-}
-
-// pageMasker returns the masker of the session for the page. Until the session is opened, it is
-// made only once.
-func (x *session) pageMasker() (*secret.Masker, error) {
-	x.mu.Lock()
-	known := cmp.Or(x.secrets, x.shown)
-	x.mu.Unlock()
-	if known != nil {
-		return known, nil
-	}
-	m, err := x.masker()
-	if err != nil {
-		return nil, x.masked(err)
-	}
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	x.shown = cmp.Or(x.shown, m) // another request may have made one meanwhile
-	return cmp.Or(x.secrets, x.shown), nil
 }
 
 // atRest returns the live state of a session that is not open.

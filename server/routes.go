@@ -34,6 +34,17 @@ type route struct {
 	serve        func(*Server, *call) error
 }
 
+// ofSession returns what serves a route whose path names a session.
+func ofSession(serve func(*session, *call) error) func(*Server, *call) error {
+	return func(_ *Server, c *call) error {
+		x, err := c.sessionOf(c.r.PathValue("id"))
+		if err != nil {
+			return err
+		}
+		return serve(x, c)
+	}
+}
+
 // The types of parameters.
 func text() map[string]any { return map[string]any{"type": "string"} }
 
@@ -54,16 +65,16 @@ func routes() []route {
 			params: []param{key}, body: "Create", status: 201, kind: kindJSON, answer: "Session",
 			serve: (*Server).serveCreate},
 		{method: "GET", path: "/v1/sessions/{id}", name: "getSession", about: "A session.", params: []param{id},
-			status: 200, kind: kindJSON, answer: "Session", serve: (*Server).serveGet},
+			status: 200, kind: kindJSON, answer: "Session", serve: ofSession((*session).serveGet)},
 		{method: "DELETE", path: "/v1/sessions/{id}", name: "deleteSession",
 			about: "Ends a session and removes it with its journal.", params: []param{id}, status: 204,
-			serve: (*Server).serveDelete},
+			serve: ofSession((*session).serveDelete)},
 		{method: "POST", path: "/v1/sessions/{id}/lines", name: "sendLine",
 			about: "Carries out a line of docs/protocol.md: user, steer, interrupt, answer, approve, set and the " +
 				"others. It waits until the line is taken, not until an input has ended. A session that is not open " +
 				"is opened first.",
 			params: []param{id, key}, body: "Line", status: 200, kind: kindJSON, answer: "Reply",
-			serve: (*Server).serveLine},
+			serve: ofSession((*session).serveLine)},
 		{method: "GET", path: "/v1/sessions/{id}/events", name: "watchSession",
 			about: "The events of a session as server-sent events, each with an id and an event of docs/protocol.md " +
 				"as its data, from the first one or from the one after Last-Event-ID. It goes on until the client " +
@@ -71,22 +82,22 @@ func routes() []route {
 			params: []param{id, {"Last-Event-ID", "header", "the id of the last event that the client has", text(),
 				false},
 				{"after", "query", "the same, for clients that cannot set the header", text(), false}},
-			status: 200, kind: kindEvents, answer: "Event", serve: (*Server).serveEvents},
+			status: 200, kind: kindEvents, answer: "Event", serve: ofSession((*session).serveEvents)},
 		{method: "GET", path: "/v1/sessions/{id}/diff", name: "getDiff",
 			about: "What the session has changed in its directory, as a unified diff.", params: []param{id},
 			status: 200,
-			kind:   kindText, serve: (*Server).serveDiff},
+			kind:   kindText, serve: ofSession((*session).serveDiff)},
 		{method: "GET", path: "/v1/sessions/{id}/outputs/{hash}", name: "getOutput",
 			about: "A part of a whole output, which an output_blob of a TOOL_CALL_END names. The header " +
 				"Attractor-Next has the offset of the next part.",
 			params: []param{id, {"hash", "path", "the output_blob", text(), true},
 				{"offset", "query", "bytes in front of the part", number(), false},
 				{"limit", "query", "bytes of the part, 65,536 unless given, at most 1,048,576", number(), false}},
-			status: 200, kind: kindText, serve: (*Server).serveOutput},
+			status: 200, kind: kindText, serve: ofSession((*session).serveOutput)},
 		{method: "GET", path: "/v1/sessions/{id}/files", name: "getFile",
 			about:  "A file as it is now, which the changes of a TOOL_CALL_END name, without secrets.",
 			params: []param{id, {"path", "query", "the path in the changes", text(), true}}, status: 200,
-			kind: "application/octet-stream", serve: (*Server).serveFile},
+			kind: "application/octet-stream", serve: ofSession((*session).serveFile)},
 		{method: "GET", path: "/v1/events", name: "watchSessions",
 			about: "The sessions that the token sees, as server-sent events: a SNAPSHOT, and then those that are " +
 				"new, have changed or are gone.",

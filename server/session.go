@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -35,8 +36,7 @@ type session struct {
 	kept    kept
 	live    *live // nil while it is not open
 	problem string
-	secrets *secret.Masker // of the session when it was last open; nil if this process has not opened it
-	shown   *secret.Masker // the masker of the page while secrets is nil
+	secrets *secret.Masker // of the session when it was last open, or of its configuration; nil if nobody has asked
 	turned  chan struct{}  // closed and replaced when live or kept changes
 }
 
@@ -200,12 +200,19 @@ func (x *session) use(ctx context.Context) (*live, error) {
 // is the session's own, which also knows the secrets that it has got from servers.
 func (x *session) masker() (*secret.Masker, error) {
 	x.mu.Lock()
-	k, own := x.kept, x.secrets
+	k, known := x.kept, x.secrets
 	x.mu.Unlock()
-	if own != nil {
-		return own, nil
+	if known != nil {
+		return known, nil
 	}
-	return attractor.SessionSecrets(x.config(k, true))
+	made, err := attractor.SessionSecrets(x.config(k, true))
+	if err != nil {
+		return nil, err
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.secrets = cmp.Or(x.secrets, made) // it may have been opened meanwhile
+	return x.secrets, nil
 }
 
 // masked returns the refusal for an error, without the secrets of the session.

@@ -22,11 +22,7 @@ func (s *Server) serveList(c *call) error {
 }
 
 // serveGet answers with a session.
-func (s *Server) serveGet(c *call) error {
-	x, err := c.session()
-	if err != nil {
-		return err
-	}
+func (x *session) serveGet(c *call) error {
 	return c.reply(http.StatusOK, x.summary())
 }
 
@@ -168,11 +164,7 @@ func (s *Server) allowedDir(dir string) (string, error) {
 }
 
 // serveDelete ends a session and removes it.
-func (s *Server) serveDelete(c *call) error {
-	x, err := c.session()
-	if err != nil {
-		return err
-	}
+func (x *session) serveDelete(c *call) error {
 	ctx, cancel := c.work(lineTime)
 	defer cancel()
 	if err := x.remove(ctx); err != nil {

@@ -29,16 +29,18 @@ type stream struct {
 
 // watch counts a stream, within the limit of its token, until leave is called.
 func (s *Server) watch(c *call) (leave func(), err error) {
-	if !c.account.watch(s.options.Limits.Watchers) {
-		s.metrics.cut.Add(1)
-		return nil, limited(time.Minute, "the token %s watches %d streams already; close some", c.account.Name,
-			s.options.Limits.Watchers)
+	most := int64(s.options.Limits.Watchers)
+	leave = func() {
+		s.metrics.watchers.Add(-1)
+		c.account.watching.Add(-1)
 	}
 	s.metrics.watchers.Add(1)
-	return func() {
-		s.metrics.watchers.Add(-1)
-		c.account.unwatch()
-	}, nil
+	if c.account.watching.Add(1) > most {
+		leave()
+		s.metrics.cut.Add(1)
+		return nil, limited(time.Minute, "the token %s watches %d streams already; close some", c.account.Name, most)
+	}
+	return leave, nil
 }
 
 // newStream begins a stream.
@@ -93,11 +95,8 @@ func (o *stream) events(events []sent, ids bool) error {
 var errBehind = errors.New("the reader has fallen behind")
 
 // serveEvents streams the events of a session.
-func (s *Server) serveEvents(c *call) error {
-	x, err := c.session()
-	if err != nil {
-		return err
-	}
+func (x *session) serveEvents(c *call) error {
+	s := x.server
 	at, err := parseEventID(cmp.Or(c.r.Header.Get("Last-Event-ID"), c.r.URL.Query().Get("after")))
 	if err != nil {
 		return err
