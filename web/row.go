@@ -226,38 +226,31 @@ func arguments(text string) json.RawMessage {
 
 // stringsOf yields the strings in a JSON value, in order, without the names of members.
 func stringsOf(value json.RawMessage) iter.Seq[string] {
-	return func(yield func(string) bool) {
-		d := json.NewDecoder(strings.NewReader(string(value)))
-		var inObject []bool // of each level; a name comes next if the count is even
-		names := []int{}
-		for {
-			token, err := d.Token()
-			if err != nil {
-				return
-			}
-			isName := len(inObject) > 0 && inObject[len(inObject)-1] && names[len(names)-1]%2 == 0
-			switch t := token.(type) {
-			case json.Delim:
-				if t == '}' || t == ']' {
-					inObject, names = inObject[:len(inObject)-1], names[:len(names)-1]
-				}
-				if len(names) > 0 && (t == '{' || t == '[') {
-					names[len(names)-1]++
-				}
-				if t == '{' || t == '[' {
-					inObject, names = append(inObject, t == '{'), append(names, 0)
-				}
-				continue
-			case string:
-				if !isName && !yield(t) {
-					return
-				}
-			}
-			if len(names) > 0 {
-				names[len(names)-1]++
+	return func(yield func(string) bool) { nextStrings(json.NewDecoder(bytes.NewReader(value)), yield) }
+}
+
+// nextStrings yields the strings in the next value. It reports whether more may follow.
+func nextStrings(d *json.Decoder, yield func(string) bool) bool {
+	token, err := d.Token()
+	if text, ok := token.(string); ok {
+		return yield(text)
+	}
+	isObject := token == json.Delim('{')
+	if !isObject && token != json.Delim('[') {
+		return err == nil
+	}
+	for d.More() {
+		if isObject {
+			if _, err := d.Token(); err != nil { // the name
+				return false
 			}
 		}
+		if !nextStrings(d, yield) {
+			return false
+		}
 	}
+	_, err = d.Token() // the end
+	return err == nil
 }
 
 // changes fills a row with what a call has changed. Paths in the directory of the session are
