@@ -63,7 +63,7 @@ func TestN5_SessionsGoOn(t *testing.T) {
 		}
 		w, stop := s.watch(0)
 		defer stop()
-		w.takeRow()
+		w.take()
 		before := s.trace.Rows(0, 1000)
 		if log, err = store.Open(t.Context(), "session"); err != nil {
 			t.Fatal(err)
@@ -75,7 +75,7 @@ func TestN5_SessionsGoOn(t *testing.T) {
 		if len(after) <= len(before) || jsonOf(t, after[:len(before)]) != jsonOf(t, before) {
 			t.Errorf("the rows before:\n%s\nand after:\n%s", jsonOf(t, before), jsonOf(t, after))
 		}
-		if row := w.takeRow(); row != len(before) {
+		if row, _ := w.take(); row != len(before) {
 			t.Errorf("row %d is told to have changed, not %d", row, len(before))
 		}
 	})

@@ -9,6 +9,8 @@ import (
 	"net/http"
 	"sync"
 	"time"
+
+	"github.com/attractor-go/attractor/internal/webguard"
 )
 
 const (
@@ -16,10 +18,9 @@ const (
 	maxWatchers = 64
 	// rowsMessage bounds the rows of a message.
 	rowsMessage = 500
-	// rowsTime and overviewTime are the least times between two messages of a kind.
-	rowsTime     = 50 * time.Millisecond
-	overviewTime = 500 * time.Millisecond
-	pingTime     = 15 * time.Second
+	// restTime is the least time between two updates.
+	restTime = 200 * time.Millisecond
+	pingTime = 15 * time.Second
 )
 
 // message is a line of a watcher's stream.
@@ -39,36 +40,26 @@ type watcher struct {
 
 	mu        sync.Mutex
 	row, step int // the first ones that have changed
-	news      bool
 }
 
 // changed notes that rows and steps from the given ones on have changed. It never waits.
 func (w *watcher) changed(row, step int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.row, w.step, w.news = min(w.row, row), min(w.step, step), true
+	w.row, w.step = min(w.row, row), min(w.step, step)
 	select {
 	case w.wake <- struct{}{}:
 	default:
 	}
 }
 
-// takeRow returns the first row that has changed, and resets it.
-func (w *watcher) takeRow() int {
+// take returns the first row and the first step that have changed, and resets them.
+func (w *watcher) take() (row, step int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	row := w.row
-	w.row = math.MaxInt
-	return row
-}
-
-// takeStep returns the first step that has changed, and resets it. Without any change ok is false.
-func (w *watcher) takeStep() (step int, ok bool) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	step, ok = w.step, w.news
-	w.step, w.news = math.MaxInt, false
-	return step, ok
+	row, step = w.row, w.step
+	w.row, w.step = math.MaxInt, math.MaxInt
+	return row, step
 }
 
 // watch returns a watcher that begins with the rows from a number on, and a function that ends it.
@@ -116,7 +107,7 @@ func (s *stream) send(m message) error {
 
 // serveWatch streams a session as it goes on, with the rows that the page does not have.
 func (s *Server) serveWatch(w http.ResponseWriter, r *http.Request) error {
-	first, err := number(r, "first", 0, 0, 1<<40)
+	first, err := webguard.Number(r, "first", 0, 0, 1<<40)
 	if err != nil {
 		return err
 	}
@@ -161,7 +152,8 @@ func (s *Server) stream(ctx context.Context, out *stream, session *session, firs
 	defer cancel(nil)
 	w, stop := session.watch(first)
 	defer stop()
-	if err := session.sendRows(out, w.takeRow()); err != nil {
+	row, _ := w.take()
+	if err := session.sendRows(out, row); err != nil {
 		return err
 	}
 	o := session.overview(1)
@@ -188,23 +180,20 @@ func (s *Server) stream(ctx context.Context, out *stream, session *session, firs
 func (s *session) stream(ctx context.Context, out *stream, w *watcher) error {
 	ping := time.NewTicker(pingTime)
 	defer ping.Stop()
-	rows, overview := newPace(rowsTime), newPace(overviewTime)
-	defer rows.timer.Stop()
-	defer overview.timer.Stop()
+	rest := time.NewTimer(0)
+	defer rest.Stop()
+	var wake <-chan struct{} // nil while it rests
 	for {
 		var err error
 		select {
 		case <-ctx.Done():
 			return context.Cause(ctx)
-		case <-w.wake:
-			rows.want()
-			overview.want()
-		case <-rows.timer.C:
-			rows.done()
-			err = s.sendRows(out, w.takeRow())
-		case <-overview.timer.C:
-			overview.done()
+		case <-rest.C:
+			wake = w.wake
+		case <-wake:
 			err = s.sendUpdate(out, w)
+			wake = nil
+			rest.Reset(restTime)
 		case <-ping.C:
 			err = out.send(message{Type: "ping"})
 		}
@@ -228,12 +217,12 @@ func (s *session) sendRows(out *stream, first int) error {
 	}
 }
 
-// sendUpdate sends an overview with the steps that have changed. It returns an error if there will
-// be no more.
+// sendUpdate sends the rows that have changed, and an overview with the steps that have. It returns
+// an error if there will be no more.
 func (s *session) sendUpdate(out *stream, w *watcher) error {
-	step, ok := w.takeStep()
-	if !ok {
-		return nil
+	row, step := w.take()
+	if err := s.sendRows(out, row); err != nil {
+		return err
 	}
 	o := s.overview(step)
 	if err := out.send(message{Type: "update", Overview: &o}); err != nil {
@@ -246,29 +235,3 @@ func (s *session) sendUpdate(out *stream, w *watcher) error {
 	}
 	return nil
 }
-
-// pace limits how often something is done. Its timer fires at once after want, but not within gap
-// of the last time.
-type pace struct {
-	gap    time.Duration
-	timer  *time.Timer
-	last   time.Time // when it was last done
-	wanted bool
-}
-
-func newPace(gap time.Duration) *pace {
-	timer := time.NewTimer(gap)
-	timer.Stop()
-	return &pace{gap: gap, timer: timer}
-}
-
-// want starts the timer, unless it runs.
-func (p *pace) want() {
-	if !p.wanted {
-		p.wanted = true
-		p.timer.Reset(max(0, p.gap-time.Since(p.last)))
-	}
-}
-
-// done notes that it was done now.
-func (p *pace) done() { p.wanted, p.last = false, time.Now() }
