@@ -191,16 +191,3 @@ func (c *call) text(kind string, text []byte) error {
 	c.status, c.answer = http.StatusOK, text
 	return nil
 }
-
-// number returns a parameter of the query as a number, or missing if it is not given.
-func (c *call) number(name string, missing, most int64) (int64, error) {
-	given := c.r.URL.Query().Get(name)
-	if given == "" {
-		return missing, nil
-	}
-	n, err := strconv.ParseInt(given, 10, 64)
-	if err != nil || n < 0 || n > most {
-		return 0, invalid("%s must be a whole number from 0 to %d", name, most)
-	}
-	return n, nil
-}

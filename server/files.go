@@ -8,12 +8,10 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"strconv"
 	"syscall"
 
 	"github.com/attractor-go/attractor/agent"
 	"github.com/attractor-go/attractor/internal/protocol"
-	"github.com/attractor-go/attractor/journal"
 	"github.com/attractor-go/attractor/web"
 )
 
@@ -30,31 +28,16 @@ func (x *session) serveDiff(c *call) error {
 
 // serveOutput answers with a part of an output that is kept whole.
 func (x *session) serveOutput(c *call) error {
-	offset, err := c.number("offset", 0, 1<<50)
-	if err != nil {
-		return err
-	}
-	limit, err := c.number("limit", 64<<10, 1<<20)
-	if err != nil {
-		return err
-	}
-	hash := c.r.PathValue("hash")
-	if !journal.IsHash(hash) {
-		return invalid("an output is named by the 64 hexadecimal digits of its output_blob")
-	}
 	m, err := x.masker()
 	if err != nil {
 		return x.masked(err)
 	}
-	text, more, err := web.Output(c.r.Context(), x.server.options.Config.Store, m, x.id, hash, offset, int(max(limit, 4)))
+	text, err := web.Output(c.w.Header(), c.r, x.server.options.Config.Store, m)
 	if errors.Is(err, fs.ErrNotExist) {
 		return refuse(http.StatusNotFound, CodeNotFound, "this output is not kept whole")
 	}
 	if err != nil {
 		return err
-	}
-	if more {
-		c.w.Header().Set("Attractor-Next", strconv.FormatInt(offset+int64(len(text)), 10))
 	}
 	return c.text(kindText, text)
 }

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/attractor-go/attractor/internal/webguard"
 	"github.com/attractor-go/attractor/sessions"
 )
 
@@ -28,7 +29,7 @@ type listed struct {
 
 // serveSessions answers with a list of sessions.
 func (s *Server) serveSessions(w http.ResponseWriter, r *http.Request) error {
-	limit, err := number(r, "limit", 0, 0, 1_000_000)
+	limit, err := webguard.Number(r, "limit", 0, 0, 1_000_000)
 	if err != nil {
 		return err
 	}
@@ -67,7 +68,7 @@ func (s *Server) serveItem(w http.ResponseWriter, r *http.Request) error {
 		return refuse(http.StatusBadRequest, "a row is named by its number, from 0")
 	}
 	return s.use(r, func(session *session) error {
-		item, err := session.item(i)
+		item, err := session.trace.Item(i)
 		if err != nil {
 			return err
 		}

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"unicode/utf8"
 
+	"github.com/attractor-go/attractor/internal/webguard"
 	"github.com/attractor-go/attractor/journal"
 	"github.com/attractor-go/attractor/secret"
 )
@@ -21,36 +22,19 @@ const (
 	maxOutputChunk = 1 << 20
 )
 
-// serveOutput answers with a part of a whole output. Offset and limit count the bytes of the masked
-// text. If there is more, the header Attractor-Next has the offset of the next part. No part ends
-// within a character.
+// serveOutput answers with a part of a whole output.
 func (s *Server) serveOutput(w http.ResponseWriter, r *http.Request) error {
-	offset, err := number(r, "offset", 0, 0, int64(1)<<50)
-	if err != nil {
-		return err
-	}
-	limit, err := number(r, "limit", outputChunk, utf8.UTFMax, maxOutputChunk)
-	if err != nil {
-		return err
-	}
-	hash := r.PathValue("hash")
-	if !journal.IsHash(hash) {
-		return refuse(http.StatusBadRequest, "an output is named by the 64 hexadecimal digits of its SHA-256")
-	}
 	id := r.PathValue("id")
 	masker, err := s.options.SessionMasker(id)
 	if err != nil {
 		return err
 	}
-	text, more, err := Output(r.Context(), s.options.Store, masker, id, hash, offset, limit)
+	text, err := Output(w.Header(), r, s.options.Store, masker)
 	if errors.Is(err, fs.ErrNotExist) {
 		return s.noOutput(r.Context(), id)
 	}
 	if err != nil {
 		return err
-	}
-	if more {
-		w.Header().Set("Attractor-Next", strconv.FormatInt(offset+int64(len(text)), 10))
 	}
 	write(w, "text/plain; charset=utf-8", text)
 	return nil
@@ -69,16 +53,37 @@ func (s *Server) noOutput(ctx context.Context, id string) error {
 		"this output is not kept whole; --keep-outputs says how many bytes of outputs a session keeps")
 }
 
-// Output reads a part of an output that a journal keeps under a hash, and reports whether there is
-// more. Offset and limit count the bytes of the text without the secrets that the masker knows; nil
-// masks none. It masks all of the text before the part as well, because what is a secret depends on
-// it. No part ends within a character. The error for an output that is not kept wraps
+// Output returns the part that a request wants of an output that a journal keeps: its path has the
+// id of the session and the hash of the output, and its query may have offset and limit, which count
+// the bytes of the text without the secrets that the masker knows. If there is more, the header
+// Attractor-Next gets the offset of the next part. The error for an output that is not kept wraps
 // fs.ErrNotExist.
-func Output(ctx context.Context, store journal.Store, m *secret.Masker, id, hash string, offset int64,
-	limit int) (text []byte, more bool, err error) {
-	if m == nil {
-		m = new(secret.Masker)
+func Output(h http.Header, r *http.Request, store journal.Store, m *secret.Masker) ([]byte, error) {
+	offset, err := webguard.Number(r, "offset", 0, 0, int64(1)<<50)
+	if err != nil {
+		return nil, err
 	}
+	limit, err := webguard.Number(r, "limit", outputChunk, 0, maxOutputChunk)
+	if err != nil {
+		return nil, err
+	}
+	hash := r.PathValue("hash")
+	if !journal.IsHash(hash) {
+		return nil, refuse(http.StatusBadRequest,
+			"an output is named by the 64 hexadecimal digits of its SHA-256, its output_blob")
+	}
+	text, more, err := outputPart(r.Context(), store, m, r.PathValue("id"), hash, offset, max(limit, utf8.UTFMax))
+	if more {
+		h.Set("Attractor-Next", strconv.FormatInt(offset+int64(len(text)), 10))
+	}
+	return text, err
+}
+
+// outputPart reads a part of an output without secrets, and reports whether there is more. It masks
+// all of the text before the part as well, because what is a secret depends on it. No part ends
+// within a character.
+func outputPart(ctx context.Context, store journal.Store, m *secret.Masker, id, hash string, offset int64,
+	limit int) (text []byte, more bool, err error) {
 	log, err := store.Read(ctx, id)
 	if err != nil {
 		return nil, false, err

@@ -156,17 +156,3 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	w.WriteHeader(status)
 	_, _ = w.Write(data) // an error means that nobody reads the answer
 }
-
-// number returns a parameter of the query, or the default if it is missing.
-func number[N int | int64](r *http.Request, name string, missing, least, most N) (N, error) {
-	text := r.URL.Query().Get(name)
-	if text == "" {
-		return missing, nil
-	}
-	n, err := strconv.ParseInt(text, 10, 64)
-	if err != nil || n < int64(least) || n > int64(most) {
-		return 0, refuse(http.StatusBadRequest, name+" must be a whole number from "+strconv.FormatInt(int64(least),
-			10)+" to "+strconv.FormatInt(int64(most), 10))
-	}
-	return N(n), nil
-}

@@ -3,7 +3,6 @@ package web
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"math"
 	"net/http"
@@ -181,12 +180,4 @@ func (o *Overview) withWriter(e journal.Entry, here bool) {
 			c.Status = string(StateInterrupted)
 		}
 	}
-}
-
-// item returns a row and its events.
-func (s *session) item(i int) (Item, error) {
-	if rows := s.trace.Len(); i >= rows {
-		return Item{}, refuse(http.StatusNotFound, fmt.Sprintf("there is no row %d; the session has %d", i, rows))
-	}
-	return s.trace.Item(i)
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"io/fs"
 	"maps"
 	"math"
 	"slices"
@@ -79,12 +80,12 @@ func (t *Trace) Rows(first, count int) []Row {
 	return t.rows[first:end:end]
 }
 
-// Item returns a row with its events.
+// Item returns a row with its events. The error for one that does not exist wraps fs.ErrNotExist.
 func (t *Trace) Item(i int) (Item, error) {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
 	if i < 0 || i >= len(t.rows) {
-		return Item{}, fmt.Errorf("web: there is no row %d; the session has %d", i, len(t.rows))
+		return Item{}, fmt.Errorf("there is no row %d; the session has %d: %w", i, len(t.rows), fs.ErrNotExist)
 	}
 	item := Item{Row: t.rows[i], Events: []json.RawMessage{}}
 	for _, ev := range t.events[i] {

@@ -87,6 +87,21 @@ func CheckSite(r *http.Request) error {
 	return nil
 }
 
+// Number returns a parameter of the query, or the default if it is missing. Other numbers than those
+// from least to most are an error.
+func Number[N int | int64](r *http.Request, name string, missing, least, most N) (N, error) {
+	text := r.URL.Query().Get(name)
+	if text == "" {
+		return missing, nil
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || n < int64(least) || n > int64(most) {
+		return 0, Refuse(http.StatusBadRequest, name+" must be a whole number from "+strconv.FormatInt(int64(least),
+			10)+" to "+strconv.FormatInt(int64(most), 10))
+	}
+	return N(n), nil
+}
+
 // Missing returns the error for a path or a method that does not exist, with the methods that do in
 // the header. The handler is the one that a mux has chosen.
 func Missing(handler http.Handler, h http.Header, r *http.Request, hint string) error {
