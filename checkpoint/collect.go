@@ -20,9 +20,8 @@ import (
 // have, it drops the trees of owners first: those that were not used for the longest time, but none
 // of an owner that uses or has claimed a workspace. It waits until no batch is open, at most a
 // minute, and Begin waits for it. After an error it can be called again; nothing that is kept is
-// ever missing. It returns the owners whose trees were dropped, beginning with the one that was not
-// used for longest.
-func (d *Dir) Collect(ctx context.Context) (evicted []string, err error) {
+// ever missing.
+func (d *Dir) Collect(ctx context.Context) error {
 	return d.collect(ctx, d.max, lockWait)
 }
 
@@ -36,7 +35,7 @@ func (d *Dir) makeRoom(ctx context.Context) error {
 	if d.max-d.size() >= room {
 		return nil
 	}
-	if _, err := d.collect(ctx, d.max-max(room, d.max/4), roomWait); err != nil {
+	if err := d.collect(ctx, d.max-max(room, d.max/4), roomWait); err != nil {
 		return ignore(err, filelock.ErrLocked)
 	}
 	// a store that is full of what is in use is collected again only when it has grown
@@ -45,20 +44,18 @@ func (d *Dir) makeRoom(ctx context.Context) error {
 }
 
 // collect is Collect with the bytes that are kept.
-func (d *Dir) collect(ctx context.Context, goal int64, wait time.Duration) (evicted []string, err error) {
+func (d *Dir) collect(ctx context.Context, goal int64, wait time.Duration) (err error) {
 	lock, err := hold(ctx, d.file(lockName), filelock.Exclusive, wait)
 	if err != nil {
-		return nil, fmt.Errorf("checkpoint: cannot lock the store: %w", err)
+		return fmt.Errorf("checkpoint: cannot lock the store: %w", err)
 	}
 	defer func() { err = errors.Join(err, lock.Close()) }()
 	c := &collection{dir: d, goal: goal, live: map[digest]int64{}}
 	if err = d.refresh(); err == nil {
 		err = c.marks(ctx)
 	}
-	for _, owner := range c.evicted {
-		if d.evicted != nil {
-			d.evicted(owner)
-		}
+	for _, owner := range slices.Backward(c.evicted) {
+		d.evicted(owner)
 	}
 	if err == nil {
 		err = c.sweep(ctx)
@@ -66,7 +63,7 @@ func (d *Dir) collect(ctx context.Context, goal int64, wait time.Duration) (evic
 	if err != nil {
 		err = fmt.Errorf("checkpoint: cannot collect: %w", err)
 	}
-	return c.evicted, err
+	return err
 }
 
 // collection is one run of Collect.
@@ -76,7 +73,7 @@ type collection struct {
 	live    map[digest]int64 // the bytes of each object that is kept
 	kept    int64            // bytes
 	trail   []digest         // what the last owner has added
-	evicted []string
+	evicted []string         // owners, the one that was not used for longest last
 }
 
 // marks finds what is kept, beginning with the owners that must stay.
@@ -117,7 +114,7 @@ func (c *collection) marks(ctx context.Context) error {
 		if err := c.dir.Release(ctx, o.name); err != nil {
 			return err
 		}
-		c.evicted = slices.Insert(c.evicted, 0, o.name)
+		c.evicted = append(c.evicted, o.name)
 	}
 	return nil
 }

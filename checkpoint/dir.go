@@ -42,7 +42,8 @@ type DirOptions struct {
 	// Max bounds the bytes of all packs. Above it the trees of the owners that were not used for
 	// the longest time are dropped. The default is 4 GiB.
 	Max int64
-	// Evicted is called with each owner whose trees were dropped because the store was full.
+	// Evicted is called with each owner whose trees were dropped because the store was full,
+	// beginning with the one that was not used for longest.
 	Evicted func(owner string)
 }
 
@@ -69,6 +70,9 @@ func OpenDir(path string, o DirOptions) (*Dir, error) {
 		return nil, fmt.Errorf("checkpoint: cannot keep others out of the store: %w", err)
 	}
 	d := &Dir{path: path, max: o.Max, evicted: o.Evicted, packs: map[string]*pack{}}
+	if d.evicted == nil {
+		d.evicted = func(string) {}
+	}
 	if d.max <= 0 {
 		d.max = 4 << 30
 	}

@@ -227,26 +227,17 @@ func (p *planner) keepOrphans(ctx context.Context) error {
 }
 
 // hasDir reports whether a path will be a directory, or missing and so made with what belongs in
-// it.
+// it. Whether something is there that is not recorded, the undo finds out.
 func (p *planner) hasDir(ctx context.Context, name string) (bool, error) {
-	if name == "." {
-		return true, nil
+	for ; name != "."; name = path.Dir(name) {
+		if r := p.back[name]; r != nil {
+			return r.Want.isDir(), nil
+		}
+		if now, err := p.now.at(ctx, name); err != nil || now != nil {
+			return now.isDir(), err
+		}
 	}
-	if r := p.back[name]; r != nil {
-		return r.Want.isDir(), nil
-	}
-	now, err := p.now.at(ctx, name)
-	if err != nil || now != nil {
-		return now.isDir(), err
-	}
-	node, err := env.TreeOf(p.Env).Lstat(ctx, nameOf(name))
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return p.hasDir(ctx, path.Dir(name))
-	case ends(err):
-		return false, err
-	}
-	return err == nil && node.IsDir(), nil
+	return true, nil
 }
 
 // paths returns the paths that are put back, directories before what they hold.

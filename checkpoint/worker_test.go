@@ -104,7 +104,7 @@ func TestStoreWorker(t *testing.T) {
 func writeSome(t *testing.T, d *Dir, dice *rand.Rand, i int) env.Hash {
 	owner := fmt.Sprint("p", os.Getpid(), "-", i%5)
 	if i%5 == 4 {
-		if _, err := d.Collect(t.Context()); err != nil {
+		if err := d.Collect(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 	}

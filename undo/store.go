@@ -60,8 +60,7 @@ func Release(ctx context.Context, getenv func(string) string, sessions journal.S
 	if err := store.Release(ctx, gone...); err != nil {
 		return err
 	}
-	_, err = store.Collect(ctx)
-	return err
+	return store.Collect(ctx)
 }
 
 // Workspace returns the name of a directory in the store, given the command that leads to its

@@ -405,11 +405,13 @@ func TestO7_UndoKeepsItsTrees(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	full, err := checkpoint.OpenDir(filepath.Join(state, "checkpoints"), checkpoint.DirOptions{Max: 1})
+	var got []string
+	full, err := checkpoint.OpenDir(filepath.Join(state, "checkpoints"), checkpoint.DirOptions{Max: 1,
+		Evicted: func(owner string) { got = append(got, owner) }})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, err := full.Collect(t.Context()); err != nil || len(got) > 0 {
+	if err := full.Collect(t.Context()); err != nil || len(got) > 0 {
 		t.Errorf("during the undo: %+v, %v", got, err)
 	}
 	if _, err := undo.Run(t.Context(), func(context.Context, string, json.RawMessage,
@@ -424,7 +426,7 @@ func TestO7_UndoKeepsItsTrees(t *testing.T) {
 	if err := errors.Join(undo.Close(), closeIt()); err != nil {
 		t.Fatal(err)
 	}
-	if got, err := full.Collect(t.Context()); err != nil || len(got) != 1 || got[0] != points.Session {
+	if err := full.Collect(t.Context()); err != nil || len(got) != 1 || got[0] != points.Session {
 		t.Errorf("after the undo: %+v, %v", got, err)
 	}
 }
