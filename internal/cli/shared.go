@@ -138,6 +138,14 @@ func (f *SessionFlags) Budget() agent.Budget {
 	return agent.Budget{Tokens: tokens, USD: usd}
 }
 
+// NoLink returns an error for a place that a link of a repository may lead elsewhere.
+func NoLink(name string) error {
+	if at := ledAway(name); at != "" {
+		return fail(exitUsage, "%s", followsNoLink(name, at))
+	}
+	return nil
+}
+
 // View serves the page of attractor view for the sessions of a store, until a signal, and shows the
 // one with the id first, if there is one.
 func View(ctx context.Context, stdout, stderr io.Writer, store journal.Store, port int, id string) error {

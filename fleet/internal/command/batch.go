@@ -1,8 +1,10 @@
 package command
 
 import (
+	"bytes"
 	"cmp"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"os"
@@ -15,10 +17,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/attractor-go/attractor/agent"
+	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/fleet"
 	"github.com/attractor-go/attractor/fleet/workspace"
+	"github.com/attractor-go/attractor/internal/atomicfile"
 	"github.com/attractor-go/attractor/internal/cli"
 	"github.com/attractor-go/attractor/internal/render"
+	"github.com/attractor-go/attractor/internal/userfiles"
 )
 
 // batch runs the tasks of a file.
@@ -266,6 +271,11 @@ func (b *batch) choosePlaces() (err error) {
 	if b.state == "" {
 		b.state = filepath.Join(b.out, "state")
 	}
+	for _, name := range []string{b.out, b.state, filepath.Join(b.state, lockName)} {
+		if err := cli.NoLink(name); err != nil {
+			return err
+		}
+	}
 	for _, dir := range []*string{&b.out, &b.state} {
 		if *dir, err = filepath.Abs(*dir); err != nil {
 			return err
@@ -287,6 +297,9 @@ func (b *batch) runTasks(ctx context.Context) (err error) {
 		return cli.Fail(cli.ExitFailed, "%w", err)
 	}
 	defer unlock()
+	if err := b.claim(); err != nil {
+		return cli.Fail(cli.ExitUsage, "%w", err)
+	}
 	if err := b.openEngine(ctx); err != nil {
 		return cli.Fail(cli.ExitFailed, "the state in %s: %w", b.state, err)
 	}
@@ -300,6 +313,39 @@ func (b *batch) runTasks(ctx context.Context) (err error) {
 	}
 	return b.work(ctx)
 }
+
+// claim returns an error for a state that this user's batches have not begun here. A repository may
+// bring one, whose tasks and sessions would count. A number in the state, and among the user's own
+// files, says which are theirs.
+func (b *batch) claim() error {
+	home, err := userfiles.StateDir(os.Getenv)
+	if err != nil {
+		return err
+	}
+	entries, err := os.ReadDir(b.state)
+	if err != nil {
+		return err
+	}
+	mark := filepath.Join(b.state, "mark")
+	own := filepath.Join(home, "attractor", "batches", string(env.HashOf([]byte(b.state))))
+	if len(entries) == 1 { // the lock
+		number := []byte(rand.Text())
+		if err := os.MkdirAll(filepath.Dir(own), 0o700); err != nil {
+			return err
+		}
+		return errors.Join(atomicfile.Write(own, number), atomicfile.Write(mark, number))
+	}
+	here, err := userfiles.Read(mark, maxMark)
+	known, errKnown := userfiles.Read(own, maxMark)
+	if err != nil || errKnown != nil || !bytes.Equal(here, known) {
+		return fmt.Errorf("the state in %s was not begun here by you, and may be the repository's: remove it, or pass "+
+			"another directory with --out", b.state)
+	}
+	return nil
+}
+
+// maxMark is the most bytes of a mark that are read.
+const maxMark = 100
 
 // prepare compares the tasks with those of an earlier run. It sets fresh to the new ones.
 func (b *batch) prepare(ctx context.Context) error {

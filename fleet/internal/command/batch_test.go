@@ -451,3 +451,42 @@ func TestP9_TasksDoNotChangeTheBatch(t *testing.T) {
 		}
 	}
 }
+
+// A repository can bring the state of a batch, whose sessions would count, or links in the place of
+// the results.
+func TestP9_StateOfSomebodyElse(t *testing.T) {
+	t.Parallel()
+	h := newHome(t, nil)
+	h.tasks(map[string]any{"id": "a", "prompt": "task a"})
+	if out := h.run("batch", "tasks.jsonl", "--yes"); out.code != 0 {
+		t.Fatalf("%+v", out)
+	}
+	if out := h.run("batch", "tasks.jsonl", "--yes"); out.code != 0 {
+		t.Errorf("its own state: %+v", out)
+	}
+	if err := os.CopyFS(filepath.Join(h.dir, "theirs"), os.DirFS(filepath.Join(h.dir, "tasks.results"))); err != nil {
+		t.Fatal(err)
+	}
+	elsewhere := t.TempDir()
+	for _, dir := range []string{"linkedstate", "linkedlock/state"} {
+		if err := os.MkdirAll(filepath.Join(h.dir, dir), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, target := range map[string]string{"linked": elsewhere, "linkedstate/state": elsewhere,
+		"linkedlock/state/lock": filepath.Join(elsewhere, "lock")} {
+		if err := os.Symlink(target, filepath.Join(h.dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for out, want := range map[string]string{"theirs": "was not begun here by you", "linked": "symbolic link",
+		"linkedstate": "symbolic link", "linkedlock": "symbolic link"} {
+		if got := h.run("batch", "tasks.jsonl", "--yes", "--out", out); got.code != 2 ||
+			!strings.Contains(got.stderr, want) {
+			t.Errorf("%s: %+v", out, got)
+		}
+	}
+	if list, err := os.ReadDir(elsewhere); err != nil || len(list) > 0 {
+		t.Errorf("elsewhere are %v, %v", list, err)
+	}
+}

@@ -304,6 +304,9 @@ func (p *program) listArtifacts(ctx context.Context, c *connection, id, out stri
 
 // writeAll writes what a task has left into a directory.
 func writeAll(ctx context.Context, space *fleet.Space, s fleet.Status, dir string) (err error) {
+	if err := cli.NoLink(dir); err != nil {
+		return err
+	}
 	if dir, err = filepath.Abs(dir); err != nil {
 		return err
 	}
@@ -318,10 +321,13 @@ func writeAll(ctx context.Context, space *fleet.Space, s fleet.Status, dir strin
 	return errors.Join(err, r.close())
 }
 
+// lockName is the name of the lock of a directory.
+const lockName = "lock"
+
 // lockDir takes the lock of a directory, which ends with the process, and returns a function that
 // ends it before.
 func lockDir(dir string) (unlock func(), err error) {
-	f, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_CREATE|os.O_RDWR, 0o600)
+	f, err := os.OpenFile(filepath.Join(dir, lockName), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, err
 	}
