@@ -246,7 +246,7 @@ func (u *undo) restoreGit(ctx context.Context, g *GitPlan, r *Result) error {
 }
 
 // gitStep replaces a file of the repository as git does: it first makes the lock file, which git
-// respects too.
+// respects too. A link in the place of the file stays, because it may lead to a hook.
 func (u *undo) gitStep(ctx context.Context, g *GitPlan, s GitStep) (err error) {
 	unlock, err := u.lockGit(ctx, s.File+".lock", g.ID)
 	if err != nil {
@@ -272,6 +272,16 @@ func (u *undo) gitStep(ctx context.Context, g *GitPlan, s GitStep) (err error) {
 			return err
 		}
 	}
+	dir, err := env.Resolve(ctx, u.Env, path.Dir(s.File))
+	if err != nil {
+		return err
+	}
+	ctx = env.Placed(ctx, func(place string) error {
+		if place != path.Join(dir, path.Base(s.File)) {
+			return fmt.Errorf("it is a link to %s", texts.Shown(place))
+		}
+		return nil
+	})
 	return env.Replace(ctx, u.Env, s.File, s.Was, data, 0o644)
 }
 

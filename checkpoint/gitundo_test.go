@@ -4,6 +4,7 @@ package checkpoint_test
 
 import (
 	"bytes"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -174,6 +175,10 @@ func TestO4_RepositoryOfOthers(t *testing.T) {
 			"HEAD was moved by somebody else"},
 		"staged": {func(r *repository) { r.put("other", "x"); r.run("add", "other") },
 			"the index was changed by somebody else"},
+		"a link": {func(r *repository) {
+			ref, hook := filepath.Join(r.gitDir, "refs/heads/main"), filepath.Join(r.gitDir, "hooks/pre-commit")
+			r.must(errors.Join(os.Rename(ref, hook), os.Symlink(hook, ref)))
+		}, "it is a link to "},
 		"a lock": {func(r *repository) { r.put(".git/refs/heads/main.lock", "") },
 			"git is running, or was ended by a kill"},
 		"no commit before": {func(r *repository) { r.points[0].Git.Commit = "" },
