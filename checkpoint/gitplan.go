@@ -210,9 +210,31 @@ func (g *gitPlanner) index(ctx context.Context) error {
 	case (now != from || g.moves.staged) && !g.force:
 		return errors.New("the index was changed by somebody else since")
 	}
+	if err := g.checkIndex(ctx, to); err != nil {
+		return err
+	}
 	g.plan.Steps = append(g.plan.Steps, GitStep{Kind: "index", File: file, Was: now, Object: to,
 		Note: "the index is as before"})
 	return nil
+}
+
+// checkIndex returns an error if git would write a hook, or a file outside of the work tree, by an
+// index. A command in the background may have left one, which a sandbox has removed since.
+func (g *gitPlanner) checkIndex(ctx context.Context, object env.Hash) error {
+	data, err := content(ctx, g.Store, object, maxIndex)
+	if err != nil {
+		return err
+	}
+	config, err := git.Files{Env: g.Env}.Read(ctx, path.Join(g.now.CommonDir, "config"))
+	if err != nil {
+		return err
+	}
+	settings, err := git.ParseConfig(string(config))
+	if err == nil && git.NamesOutside(data, settings) {
+		err = errors.New("what the index was cannot be read, or names a file in .git or outside of the work tree: " +
+			"git reset makes it that of the commit")
+	}
+	return err
 }
 
 // unlockTimeout bounds the removal of a lock file after the undo was canceled.

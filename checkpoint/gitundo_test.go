@@ -4,6 +4,7 @@ package checkpoint_test
 
 import (
 	"bytes"
+	"crypto/sha1"
 	"errors"
 	"os"
 	"os/exec"
@@ -200,6 +201,26 @@ func TestO4_RepositoryOfOthers(t *testing.T) {
 				t.Errorf("%+v, want %+v; told: %q", now, state, result.Git)
 			}
 		})
+	}
+}
+
+// An index that names a hook is not put back: git would write the hook when its user has it put
+// back what is missing.
+func TestO4_IndexThatNamesAHook(t *testing.T) {
+	r := newRepository(t)
+	r.run("update-index", "--add", "--cacheinfo", "100755,"+r.run("hash-object", "-w", "file")+",xgit/hooks/x")
+	index := filepath.Join(r.gitDir, "index")
+	data, err := os.ReadFile(index)
+	r.must(err)
+	data = bytes.Replace(data[:len(data)-sha1.Size], []byte("xgit/"), []byte(".git/"), 1)
+	sum := sha1.Sum(data)
+	r.must(os.WriteFile(index, append(data, sum[:]...), 0o644))
+	r.call(func() { r.must(os.Remove(index)); r.run("read-tree", "HEAD"); r.put("file", "two\n") })
+	state := *r.state()
+	result := r.undo(checkpoint.PlanOptions{Git: r.points}, r.points...)
+	if now, told := *r.state(), strings.Join(result.Git, "\n"); now != state ||
+		!strings.Contains(told, "names a file in .git") {
+		t.Errorf("%+v, want %+v; told: %s", now, state, told)
 	}
 }
 
