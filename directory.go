@@ -128,7 +128,10 @@ func (s *Setup) openDir(ctx context.Context, c *config) (err error) {
 		protection.Also = func() ([]string, string) { return s.far.starting(context.WithoutCancel(ctx), roots) }
 	}
 	if state, err := userfiles.StateDir(c.getenv); err == nil {
-		s.ownSecrets = []string{filepath.Join(state, "attractor", "mcp")}
+		s.ownSecrets = []string{filepath.Join(state, "attractor")}
+	}
+	if c.Checkpoints != "" {
+		s.ownSecrets = append(s.ownSecrets, c.Checkpoints)
 	}
 	protection.Refuse = append(protection.Refuse, userfiles.Slashed(refuse)...)
 	protection.Ask = append(protection.Ask, userfiles.Slashed(ask)...)

@@ -1,8 +1,10 @@
 package attractor
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"io/fs"
 	"net/http/httptest"
 	"os"
 	"os/exec"
@@ -322,6 +324,43 @@ func TestU14_SecretsOfTheProjectAreCovered(t *testing.T) {
 				t.Errorf("the model reads\n%s", text)
 			}
 		})
+	}
+}
+
+// A checkpoint has copies of files that a command cannot read of which nobody was asked, and the
+// command cannot read these either.
+func TestU14_CheckpointsAreCovered(t *testing.T) {
+	needObserve(t)
+	b := newBench(t, calls(t, "shell", object{"command": "sh ./reads"}), fakellm.Turn{Text: "done"})
+	config, home := b.asking(func(context.Context, permit.Question) (permit.Answer, error) {
+		return permit.Answer{Reason: "no"}, nil
+	}), t.TempDir()
+	config.Getenv = variables("ANTHROPIC_API_KEY", "k", "ANTHROPIC_BASE_URL", b.url, "HOME", home)
+	config.Mode, config.Unasked, config.Checkpoints = permit.ModeAcceptEdits, sandbox.Observe, t.TempDir()
+	journals := filepath.Join(home, ".local/state/attractor/sessions")
+	if err := errors.Join(os.MkdirAll(journals, 0o700), os.WriteFile(filepath.Join(journals, "x"),
+		[]byte("of-another-session"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	b.write(".env", "SECRET=hidden-from-commands\n", "reads",
+		"cat "+config.Checkpoints+"/*/* "+config.Checkpoints+"/*/*/* "+journals+"/*; echo ends\n")
+	b.submit(config, "look")
+	text := b.lastResults()
+	if !strings.Contains(text, "ends") || strings.Contains(text, "hidden-from-commands") ||
+		strings.Contains(text, "of-another-session") {
+		t.Errorf("the model reads\n%s", text)
+	}
+	copied := false
+	err := filepath.WalkDir(config.Checkpoints, func(name string, d fs.DirEntry, err error) error {
+		if err == nil && d.Type().IsRegular() {
+			data, err := os.ReadFile(name)
+			copied = copied || bytes.Contains(data, []byte("hidden-from-commands"))
+			return err
+		}
+		return err
+	})
+	if err != nil || !copied {
+		t.Errorf("the checkpoint has no copy, so the test shows nothing: %v", err)
 	}
 }
 

@@ -124,7 +124,7 @@ type Setup struct {
 	// toldExposed is about the warning that edits ask, and that nobody is there to allow them.
 	toldExposed sync.Once
 	leftBehind  *leftBehind             // nil without a sandbox
-	ownSecrets  []string                // directories with tokens of this program
+	ownSecrets  []string                // directories of this program with tokens, and copies of what commands cannot read
 	changing    sync.Mutex              // held while the mode changes
 	noFull      func(permit.Mode) error // says why a mode cannot be chosen
 	told        permit.Mode             // the mode of which the model knows
