@@ -77,18 +77,21 @@ func besides(file string, look func(text []byte) string) string {
 	return look(text)
 }
 
-// besideExports returns the first line of a script that does more than export one variable, which
-// starts nothing, with a value that runs nothing.
+// besideExports returns which line of a script is the first that does more than export one variable,
+// which starts nothing, with a value that runs nothing. It does not return the line: the model reads
+// why an edit asks, and the file may be a link to one that holds secrets.
 func besideExports(text []byte) string {
 	const value = `(?:[A-Za-z0-9_./:@%+,-]|\$\w+|\$\{\w+\})*|'[^']*'|"(?:[^"$` + "`" + `\\]|\$\w+|\$\{\w+\})*"`
 	export := regexp.MustCompile(`^export ([A-Za-z_]\w*)=(?:` + value + `)$`)
+	number := 0
 	for line := range strings.Lines(string(text)) {
+		number++
 		line = strings.Trim(line, " \t\n")
 		if line == "" || line[0] == '#' {
 			continue
 		}
 		if found := export.FindStringSubmatch(line); found == nil || startsSomething(found[1]) {
-			return texts.Cut(line, 60, "…")
+			return fmt.Sprintf("line %d does more than export a plain variable", number)
 		}
 	}
 	return ""

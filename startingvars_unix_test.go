@@ -127,23 +127,24 @@ func TestU17_ConfigurationOfGitByVariables(t *testing.T) {
 // own files change.
 func TestU17_WhatRunsByEntering(t *testing.T) {
 	peer.Need(t, "git")
+	const line1 = "line 1 does more than export a plain variable"
 	for name, files := range map[string][]string{
 		"plain": {"", ".envrc", "# the stage\nexport STAGE=dev\n\texport URL=\"http://$HOST/x y\"\n" +
 			"export T='$(x)' \n"},
-		"around":              {"PATH_add bin", "../.envrc", "PATH_add bin\n"},
-		"a command":           {"export URL", ".envrc", "export URL=\"$(tools/p)\"\n"},
-		"a command behind":    {"export A", ".envrc", "export A=b; tools/p\n"},
-		"a quote inside":      {"export A", ".envrc", "export A='b'$(tools/p)''\n"},
-		"a second variable":   {"export A", ".envrc", "export A=b PATH=tools\n"},
-		"an index":            {"export A", ".envrc", "export A=${x[$(tools/p)]}\n"},
-		"a line that goes on": {"export A", ".envrc", "export A=b\\\n;tools/p\n"},
-		"a carriage return":   {"export A", ".envrc", "export A=b\r\n"},
+		"around":              {line1, "../.envrc", "PATH_add bin\n"},
+		"a command":           {line1, ".envrc", "export URL=\"$(tools/p)\"\n"},
+		"a command behind":    {line1, ".envrc", "export A=b; tools/p\n"},
+		"a quote inside":      {line1, ".envrc", "export A='b'$(tools/p)''\n"},
+		"a second variable":   {line1, ".envrc", "export A=b PATH=tools\n"},
+		"an index":            {line1, ".envrc", "export A=${x[$(tools/p)]}\n"},
+		"a line that goes on": {line1, ".envrc", "export A=b\\\n;tools/p\n"},
+		"a carriage return":   {line1, ".envrc", "export A=b\r\n"},
 		"a long file":         {"more than", ".envrc", strings.Repeat("# x\n", 16<<10) + "tools/p\n"},
-		"a file":              {"source_env_if_exists conf/local.rc", ".envrc", "source_env_if_exists conf/local.rc\n"},
-		"a shell":             {"use flake", ".envrc", "use flake\n"},
-		"a pager":             {"export GIT_PAGER", ".envrc", "export GIT_PAGER=\"$(pwd)/tools/p\"\n"},
-		"a path":              {"export PATH", ".envrc", "export PATH=$PWD/bin:$PATH\n"},
-		"a loop":              {"source tools/$n", ".envrc", "for n in a b; do source tools/$n; done\n"},
+		"a file":              {line1, ".envrc", "source_env_if_exists conf/local.rc\n"},
+		"a shell":             {line1, ".envrc", "use flake\n"},
+		"a pager":             {line1, ".envrc", "export GIT_PAGER=\"$(pwd)/tools/p\"\n"},
+		"a path":              {line1, ".envrc", "export PATH=$PWD/bin:$PATH\n"},
+		"a loop":              {line1, ".envrc", "for n in a b; do source tools/$n; done\n"},
 		"tools": {"", "mise.toml", "min_version = \"1\"\n[tools]\nnode = \"22\"\ngo = [\"1.26\", " +
 			"\"1.25\"]\n[env]\nSTAGE = \"dev\"\n[tasks.x]\nrun = \"sh x\"\n"},
 		"a path of mise": {"more than versions", "mise.toml", "[env]\n_.path = [\"./bin\"]\n"},
@@ -152,8 +153,8 @@ func TestU17_WhatRunsByEntering(t *testing.T) {
 			"[env]\nA = \"{{ exec(command='sh x') }}\"\n"},
 		"a hook of mise":     {"more than versions", "mise.toml", "[hooks]\nenter = \"sh tools/e\"\n"},
 		"a tool in the tree": {"more than versions", "mise.toml", "[tools]\nnode = \"path:./node\"\n"},
-		"a prompt":           {"export PS0", ".envrc", "export PS0='$(tools/p)'\n"},
-		"a home":             {"export HOME", ".envrc", "export HOME=$PWD/dev\n"},
+		"a prompt":           {line1, ".envrc", "export PS0='$(tools/p)'\n"},
+		"a home":             {line1, ".envrc", "export HOME=$PWD/dev\n"},
 		"tables of mise":     {"more than versions", "mise.toml", "[[env]]\n_.source = \"tools/e\"\n"},
 		"a tool of asdf":     {"more than versions", ".tool-versions", "nodejs path:./node\n"},
 		"versions":           {"", ".tool-versions", "nodejs 22.1.0\n"},
@@ -163,7 +164,7 @@ func TestU17_WhatRunsByEntering(t *testing.T) {
 		"options of a tool": {"more than versions", "mise.toml", "[tools]\nnode = [\"22\", {version = \"20\", " +
 			"postinstall = \"./x\"}]\n"},
 		"no TOML":     {"more than versions", "mise.toml", "[tools\n"},
-		"below":       {"PATH_add bin", "deep/er/.envrc", "PATH_add bin\n"},
+		"below":       {line1, "deep/er/.envrc", "PATH_add bin\n"},
 		"mise below":  {"more than versions", "deep/er/.config/mise.toml", "[env]\n_.path = [\"./bin\"]\n"},
 		"plain below": {"", "deep/er/.envrc", "export STAGE=dev\n"},
 		"a pipe":      {"not a regular file", ".envrc"},
@@ -188,6 +189,25 @@ func TestU17_WhatRunsByEntering(t *testing.T) {
 		if files[0] != "" && !hasLine(edits.reasons, files[0]) {
 			t.Errorf("%s: %q", name, edits.reasons)
 		}
+	}
+}
+
+// The model is told that a .envrc may run files, but nothing of what it has: a repository may bring
+// one that is a link to a file with secrets.
+func TestU17_EnteredFilesAreNotTold(t *testing.T) {
+	b := newBench(t, calls(t, "write_file", object{"file_path": "main.go", "content": "x"}),
+		fakellm.Turn{Text: "done"})
+	token := filepath.Join(t.TempDir(), ".vault-token")
+	put(t, filepath.Dir(token), ".vault-token", "hidden-from-the-model\n")
+	if err := os.Symlink(token, filepath.Join(b.dir, ".envrc")); err != nil {
+		t.Fatal(err)
+	}
+	config := b.config()
+	config.Mode = permit.ModeAcceptEdits
+	b.submit(config, "look")
+	if text := b.lastResults(); !strings.Contains(text, ".envrc may run it: line 1") ||
+		strings.Contains(text, "hidden-from-the-model") {
+		t.Errorf("the model reads\n%s", text)
 	}
 }
 
