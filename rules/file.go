@@ -1,14 +1,13 @@
 package rules
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"github.com/attractor-go/attractor/internal/texts"
 	"github.com/attractor-go/attractor/tool"
 )
 
@@ -36,7 +35,6 @@ type extra struct {
 type reader struct {
 	Source
 	dirs  *Dirs
-	dec   *json.Decoder
 	rules []*rule
 	extra
 	errs []error
@@ -44,99 +42,71 @@ type reader struct {
 
 // readSource returns the rules of a source and all its mistakes.
 func readSource(source Source, dirs *Dirs) ([]*rule, extra, []error) {
-	source.Data = bytes.TrimPrefix(source.Data, []byte("\ufeff"))
-	r := &reader{Source: source, dirs: dirs, dec: json.NewDecoder(bytes.NewReader(source.Data))}
 	if len(source.Data) > MaxFile {
 		return nil, extra{}, []error{fmt.Errorf("%s: the file has more than %d bytes", source.Name, MaxFile)}
 	}
-	if err := r.file(); err != nil {
-		r.errs = append(r.errs, err)
+	root, err := texts.ReadJSON(source.Data)
+	if err != nil {
+		return nil, extra{}, []error{fmt.Errorf("%s: %w", source.Name, err)}
 	}
+	r := &reader{Source: source, dirs: dirs}
+	r.file(&root)
 	return r.rules, r.extra, r.errs
 }
 
-// at returns the name of the file with the line of an offset.
-func (r *reader) at(offset int64) string {
+// at returns the name of the file with a line.
+func (r *reader) at(line int) string {
 	if r.Lineless {
 		return r.Name
 	}
-	offset = min(max(offset, 0), int64(len(r.Data)))
-	return fmt.Sprintf("%s:%d", r.Name, 1+bytes.Count(r.Data[:offset], []byte("\n")))
+	return fmt.Sprintf("%s:%d", r.Name, line)
 }
 
-// next returns the offset of the next value or name.
-func (r *reader) next() int64 {
-	offset := r.dec.InputOffset()
-	for offset < int64(len(r.Data)) && strings.IndexByte(" \t\r\n,:", r.Data[offset]) >= 0 {
-		offset++
-	}
-	return offset
-}
-
-func (r *reader) mistake(offset int64, format string, args ...any) {
-	r.errs = append(r.errs, fmt.Errorf("%s: %s", r.at(offset), fmt.Sprintf(format, args...)))
-}
-
-// broken returns the error for text that is not JSON, or nil.
-func (r *reader) broken() error {
-	var whole json.RawMessage
-	err := json.Unmarshal(r.Data, &whole)
-	if err == nil {
-		return nil
-	}
-	offset := int64(0)
-	if syntax := (*json.SyntaxError)(nil); errors.As(err, &syntax) {
-		offset = syntax.Offset - 1
-	}
-	return fmt.Errorf("%s: this is not JSON: %w; comments and commas at the end of a list are not allowed",
-		r.at(offset), err)
+func (r *reader) mistake(line int, format string, args ...any) {
+	r.errs = append(r.errs, fmt.Errorf("%s: %s", r.at(line), fmt.Sprintf(format, args...)))
 }
 
 // file reads the whole file.
-func (r *reader) file() error {
-	if err := r.broken(); err != nil {
-		return err
-	}
+func (r *reader) file(root *texts.JSON) {
 	found := false
-	for _, m := range r.object(r.value(),
+	for _, m := range r.object(root,
 		`a settings file is an object such as {"permissions": {"allow": ["Bash(go test:*)"]}}`) {
 		switch {
-		case m.name == "permissions":
+		case m.Name == "permissions":
 			found = true
-			r.permissions(m.value)
+			r.permissions(&m.JSON)
 			continue
-		case m.name == "projects" && !r.Foreign:
+		case m.Name == "projects" && !r.Foreign:
 			found = true
-			r.project(m)
+			r.project(&m)
 			continue
 		}
-		r.misplaced(m, "a settings file")
+		r.misplaced(&m, "a settings file")
 	}
 	if !found && !r.Foreign && len(r.errs) == 0 {
-		r.mistake(0, `the file has no rules; they go into "permissions": {"allow": [...], "ask": [...], "deny": [...]}`)
+		r.mistake(1, `the file has no rules; they go into "permissions": {"allow": [...], "ask": [...], "deny": [...]}`)
 	}
-	return nil
 }
 
 // permissions reads an object with rules.
-func (r *reader) permissions(v value) {
+func (r *reader) permissions(v *texts.JSON) {
 	for _, m := range r.object(v, "permissions is an object with "+membersOfPermissions) {
-		r.member(m)
+		r.member(&m)
 	}
 }
 
 // misplaced reports a member whose name says that it holds rules, where they would not count.
-func (r *reader) misplaced(m member, of string) {
-	if _, isList := lists()[m.name]; !r.Foreign && (isList || strings.EqualFold(m.name, "permissions") ||
-		strings.EqualFold(m.name, "permission")) {
-		r.mistake(m.offset, `%q is not a member of %s; the rules go into "permissions": {"allow": [...], "ask": [...], "deny": [...]}`, m.name, of)
+func (r *reader) misplaced(m *texts.Member, of string) {
+	if _, isList := lists()[m.Name]; !r.Foreign && (isList || strings.EqualFold(m.Name, "permissions") ||
+		strings.EqualFold(m.Name, "permission")) {
+		r.mistake(m.Line, `%q is not a member of %s; the rules go into "permissions": {"allow": [...], "ask": [...], "deny": [...]}`, m.Name, of)
 	}
 }
 
 // project reads the rules for the Project, among those for all projects by their paths.
-func (r *reader) project(all member) {
+func (r *reader) project(all *texts.Member) {
 	if r.Project == "" && !r.Projects {
-		r.mistake(all.offset, `"projects" counts only in your own file of rules, which attractor rules add writes; put the rules into "permissions"`)
+		r.mistake(all.Line, `"projects" counts only in your own file of rules, which attractor rules add writes; put the rules into "permissions"`)
 	}
 	if r.Project == "" {
 		return
@@ -144,116 +114,80 @@ func (r *reader) project(all member) {
 	dir := r.Dir
 	defer func() { r.Dir = dir }()
 	r.Dir = r.Project
-	for _, of := range r.object(all.value,
+	for _, of := range r.object(&all.JSON,
 		`projects is an object such as {"/home/me/project": {"permissions": {"allow": ["Bash(make:*)"]}}}`) {
-		if of.name != r.Project {
+		if of.Name != r.Project {
 			continue
 		}
-		for _, m := range r.object(of.value,
+		for _, m := range r.object(&of.JSON,
 			`a project is an object such as {"permissions": {"allow": ["Bash(make:*)"]}}`) {
-			if m.name == "permissions" {
-				r.permissions(m.value)
+			if m.Name == "permissions" {
+				r.permissions(&m.JSON)
 				continue
 			}
-			r.misplaced(m, "a project")
+			r.misplaced(&m, "a project")
 		}
 	}
-}
-
-// value is a value in the file.
-type value struct {
-	offset int64
-	plain  any // a string, for example; an object or a list if it is a json.Delim
-	inside []member
-}
-
-// member is a member of an object, or an element of a list without a name.
-type member struct {
-	name   string
-	offset int64
-	value  value
-}
-
-// value reads the next value. The file has been found to be JSON, so that no error can occur.
-func (r *reader) value() value {
-	v := value{offset: r.next()}
-	v.plain, _ = r.dec.Token()
-	if _, ok := v.plain.(json.Delim); !ok {
-		return v
-	}
-	for r.dec.More() {
-		m := member{offset: r.next()}
-		if v.plain == json.Delim('{') {
-			name, _ := r.dec.Token()
-			m.name, _ = name.(string)
-		}
-		m.value = r.value()
-		v.inside = append(v.inside, m)
-	}
-	_, _ = r.dec.Token() // its end
-	return v
 }
 
 // object returns the members of an object. A name must not come twice, because readers differ in
 // which one they take.
-func (r *reader) object(v value, want string) []member {
-	if v.plain != json.Delim('{') {
-		r.mistake(v.offset, "%s", want)
-		return nil
+func (r *reader) object(v *texts.JSON, want string) []texts.Member {
+	if v.Kind != texts.Object {
+		r.mistake(v.Line, "%s", want)
 	}
 	seen := map[string]bool{}
-	for _, m := range v.inside {
-		if seen[m.name] {
-			r.mistake(m.offset, "%q is there twice", m.name)
+	for _, m := range v.Members {
+		if seen[m.Name] {
+			r.mistake(m.Line, "%q is there twice", m.Name)
 		}
-		seen[m.name] = true
+		seen[m.Name] = true
 	}
-	return v.inside
+	return v.Members
 }
 
 // array returns the elements of a list.
-func (r *reader) array(v value, want string) []member {
-	if v.plain != json.Delim('[') {
-		r.mistake(v.offset, "%s", want)
-		return nil
+func (r *reader) array(v *texts.JSON, want string) []texts.JSON {
+	if v.Kind != texts.Array {
+		r.mistake(v.Line, "%s", want)
 	}
-	return v.inside
+	return v.Items
 }
 
 // text returns a string. ok is false if the value is something else, which is a mistake.
-func (r *reader) text(v value, want string) (text string, ok bool) {
-	if text, ok = v.plain.(string); !ok {
-		r.mistake(v.offset, "%s", want)
+func (r *reader) text(v *texts.JSON, want string) (text string, ok bool) {
+	if text, ok = v.Value.(string); !ok {
+		r.mistake(v.Line, "%s", want)
 	}
 	return text, ok
 }
 
 // member reads a member of permissions.
-func (r *reader) member(m member) {
-	verdict, isList := lists()[m.name]
+func (r *reader) member(m *texts.Member) {
+	verdict, isList := lists()[m.Name]
 	switch {
 	case isList:
-		for _, element := range r.array(m.value, m.name+" is a list of rules") {
-			r.rule(verdict, element.value)
+		for _, element := range r.array(&m.JSON, m.Name+" is a list of rules") {
+			r.rule(verdict, &element)
 		}
-	case m.name == "additionalDirectories":
-		for _, element := range r.array(m.value, m.name+" is a list of directories") {
-			r.directory(element.value)
+	case m.Name == "additionalDirectories":
+		for _, element := range r.array(&m.JSON, m.Name+" is a list of directories") {
+			r.directory(&element)
 		}
-	case unused(m.name):
+	case unused(m.Name):
 	case r.Foreign:
-		r.warn(m.offset, "%q of permissions is not known and has no effect", m.name)
+		r.warn(m.Line, "%q of permissions is not known and has no effect", m.Name)
 	default:
-		r.mistake(m.offset, "%q is not a member of permissions; its members are %s", m.name, membersOfPermissions)
+		r.mistake(m.Line, "%q is not a member of permissions; its members are %s", m.Name, membersOfPermissions)
 	}
 }
 
-func (r *reader) warn(offset int64, format string, args ...any) {
-	r.warnings = append(r.warnings, fmt.Sprintf("%s: %s", r.at(offset), fmt.Sprintf(format, args...)))
+func (r *reader) warn(line int, format string, args ...any) {
+	r.warnings = append(r.warnings, fmt.Sprintf("%s: %s", r.at(line), fmt.Sprintf(format, args...)))
 }
 
 // directory reads an element of additionalDirectories. Only the user's own count.
-func (r *reader) directory(v value) {
+func (r *reader) directory(v *texts.JSON) {
 	dir, ok := r.text(v, "a directory is a string")
 	if !ok || r.Origin != User {
 		return
@@ -268,24 +202,24 @@ func (r *reader) directory(v value) {
 }
 
 // rule reads an element of a list of rules: a string, or an object with examples.
-func (r *reader) rule(verdict tool.Verdict, v value) {
+func (r *reader) rule(verdict tool.Verdict, v *texts.JSON) {
 	var text, reason string
-	var match, notMatch []member
+	var match, notMatch []texts.JSON
 	ok := true
-	if v.plain == json.Delim('{') {
+	if v.Kind == texts.Object {
 		for _, m := range r.object(v, "") {
-			switch m.name {
+			switch m.Name {
 			case "rule":
-				text, _ = r.text(m.value, "rule is a string such as Bash(git push:*)")
+				text, _ = r.text(&m.JSON, "rule is a string such as Bash(git push:*)")
 			case "reason":
-				reason, _ = r.text(m.value, "reason is a string")
+				reason, _ = r.text(&m.JSON, "reason is a string")
 			case "match":
-				match = r.array(m.value, `match is a list of examples, such as ["git push origin"]`)
+				match = r.array(&m.JSON, `match is a list of examples, such as ["git push origin"]`)
 			case "not_match":
-				notMatch = r.array(m.value, `not_match is a list of examples, such as ["git push origin"]`)
+				notMatch = r.array(&m.JSON, `not_match is a list of examples, such as ["git push origin"]`)
 			default:
-				r.mistake(m.offset, "%q is not a member of a rule; its members are rule, reason, match and not_match",
-					m.name)
+				r.mistake(m.Line, "%q is not a member of a rule; its members are rule, reason, match and not_match",
+					m.Name)
 			}
 		}
 	} else {
@@ -296,10 +230,10 @@ func (r *reader) rule(verdict tool.Verdict, v value) {
 	}
 	parsed, err := parseRule(text, r.Dir, r.dirs)
 	if err != nil {
-		r.unknown(verdict, v.offset, err)
+		r.unknown(verdict, v.Line, err)
 		return
 	}
-	parsed.verdict, parsed.where, parsed.reason = verdict, r.at(v.offset), reason
+	parsed.verdict, parsed.where, parsed.reason = verdict, r.at(v.Line), reason
 	r.check(parsed, match, true)
 	r.check(parsed, notMatch, false)
 	if verdict == tool.Allow && r.Origin == Project {
@@ -310,30 +244,30 @@ func (r *reader) rule(verdict tool.Verdict, v value) {
 
 // unknown reports a rule that cannot be read. In another program's file a rule that allows does no
 // harm if it is ignored.
-func (r *reader) unknown(verdict tool.Verdict, offset int64, err error) {
+func (r *reader) unknown(verdict tool.Verdict, line int, err error) {
 	if r.Foreign && (verdict == tool.Allow || errors.Is(err, errNoPattern)) {
-		r.warn(offset, "the rule is ignored: %v", err)
+		r.warn(line, "the rule is ignored: %v", err)
 		return
 	}
-	r.mistake(offset, "%v", err)
+	r.mistake(line, "%v", err)
 }
 
 // check reports the examples about which a rule decides otherwise.
-func (r *reader) check(parsed *rule, list []member, want bool) {
+func (r *reader) check(parsed *rule, list []texts.JSON, want bool) {
 	for _, e := range list {
-		text, ok := r.text(e.value, "an example is a string")
+		text, ok := r.text(&e, "an example is a string")
 		if !ok {
 			continue
 		}
 		got, err := parsed.example(text, r.dirs)
 		switch {
 		case err != nil:
-			r.mistake(e.offset, "the rule %s cannot have the example %q: %v", parsed.text, text, err)
+			r.mistake(e.Line, "the rule %s cannot have the example %q: %v", parsed.text, text, err)
 		case got && !want:
-			r.mistake(e.offset, "the rule %s matches %q, which is an example of what it must not match", parsed.text,
+			r.mistake(e.Line, "the rule %s matches %q, which is an example of what it must not match", parsed.text,
 				text)
 		case !got && want:
-			r.mistake(e.offset, "the rule %s does not match its example %q", parsed.text, text)
+			r.mistake(e.Line, "the rule %s does not match its example %q", parsed.text, text)
 		}
 	}
 }

@@ -58,14 +58,14 @@ func TestL1_MistakesAreAllToldWithTheirLine(t *testing.T) {
 		`a.json:11: the pattern of WebFetch(domain:*.*) cannot be used: "*.*" is not the name of a host`,
 		`a.json:11: the pattern of Agent() cannot be used: it is empty`,
 		`a.json:12: "deny" is there twice`,
-		`b.json:3: this is not JSON`,
+		`b.json: line 3: it is not JSON`,
 		`c.json:1: allow is a list of rules`,
 		`d.json:1: "allow" is not a member of a settings file; the rules go into "permissions"`,
 		`e.json:1: a settings file is an object such as`,
-		`f.json:1: this is not JSON: unexpected end of JSON input`,
-		`g.json:1: this is not JSON: invalid character '/' looking for beginning of value; comments and commas at the end of a list are not allowed`,
+		`f.json: line 1: the file ends too early`,
+		`g.json: line 1: JSON has no comments: remove them`,
 		`h.json:1: the file has no rules`,
-		`i.json:1: this is not JSON: invalid character 'x' after top-level value`,
+		`i.json: line 1: there is something after the end of the JSON value`,
 		`j.json: the file has more than 1048576 bytes`,
 	} {
 		if !strings.Contains(text, want) {
