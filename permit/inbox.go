@@ -1,12 +1,10 @@
 package permit
 
 import (
-	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -27,16 +25,13 @@ type Inbox struct {
 	ended  func(id string, how End)
 	prefix string // makes ids of other processes unknown
 
-	// person and questioned ask a person at a terminal as well; nil if there is none.
-	person     Asker
-	questioned func(context.Context, tool.Question) (tool.Answer, error)
+	person func(context.Context, Ask) error // asks one at a terminal as well; nil if there is none
 
 	mu      sync.Mutex
 	limit   time.Duration
 	last    int
-	open    map[string]*waiting
+	open    []*waiting     // the oldest first
 	ends    map[string]End // the latest ones
-	order   []string       // of ends
 	refusal string         // why nobody can be asked; empty while somebody can
 }
 
@@ -97,15 +92,27 @@ func NewInbox(opened func(Ask), ended func(id string, how End)) *Inbox {
 	if ended == nil {
 		ended = func(string, End) {}
 	}
-	return &Inbox{opened: opened, ended: ended, prefix: strings.ToLower(rand.Text()[:6]), open: map[string]*waiting{},
-		ends: map[string]End{}}
+	return &Inbox{opened: opened, ended: ended, prefix: strings.ToLower(rand.Text()[:6]), ends: map[string]End{}}
 }
 
 // Beside has a person at a terminal asked as well. The first answer counts. If it comes from
 // elsewhere, the context of the person's question ends with an [Elsewhere]; if the person's
 // question fails, so does the ask. Beside is called before the first ask.
 func (a *Inbox) Beside(approve Asker, reply func(context.Context, tool.Question) (tool.Answer, error)) {
-	a.person, a.questioned = approve, reply
+	a.person = func(ctx context.Context, asked Ask) error {
+		if asked.Approval != nil {
+			answer, err := approve(ctx, *asked.Approval)
+			if err == nil {
+				err = a.Decide(asked.ID, answer)
+			}
+			return err
+		}
+		answer, err := reply(ctx, *asked.Question)
+		if err == nil {
+			err = a.Reply(asked.ID, answer)
+		}
+		return err
+	}
 }
 
 // SetLimit bounds how long later asks wait. Zero means that they wait for ever.
@@ -120,7 +127,7 @@ func (a *Inbox) Open() []Ask {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	var open []Ask
-	for _, w := range a.sorted() {
+	for _, w := range a.open {
 		open = append(open, w.Ask)
 	}
 	return open
@@ -129,62 +136,51 @@ func (a *Inbox) Open() []Ask {
 // Approve implements [Asker]. A call is denied if its ask times out or if nobody can be asked any
 // more.
 func (a *Inbox) Approve(ctx context.Context, q Question) (Answer, error) {
-	w := a.begin(ctx, Ask{Approval: &q})
-	if w == nil {
-		return Answer{Reason: a.refuses()}, nil
-	}
-	if a.person != nil {
-		defer a.askBeside(ctx, w, func(ctx context.Context) error {
-			answer, err := a.person(ctx, q)
-			if err == nil {
-				err = a.Decide(w.ID, answer)
-			}
-			return err
-		})()
-	}
-	switch end := a.wait(ctx, w); {
+	switch w := a.ask(ctx, Ask{Approval: &q}); {
 	case w.failed != nil:
 		return Answer{}, w.failed
-	case end == EndAnswered:
+	case w.end == EndAnswered:
 		return w.decision, nil
-	case end == EndTimedOut:
+	case w.end == EndTimedOut:
 		return Answer{Reason: fmt.Sprintf(
 			"nobody answered the question about it within %s. Do without it, or say what you would do and why",
 			w.limit)}, nil
+	case ctx.Err() != nil:
+		return Answer{}, context.Cause(ctx)
 	}
-	if err := context.Cause(ctx); err != nil {
-		return Answer{}, err
-	}
-	return Answer{Reason: a.refuses()}, nil
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return Answer{Reason: a.refusal}, nil
 }
 
 // Question answers a question of a tool or the model.
 func (a *Inbox) Question(ctx context.Context, q tool.Question) (tool.Answer, error) {
-	w := a.begin(ctx, Ask{Question: &q})
-	if w == nil {
-		return tool.Answer{}, tool.ErrNobody
-	}
-	if a.questioned != nil {
-		defer a.askBeside(ctx, w, func(ctx context.Context) error {
-			answer, err := a.questioned(ctx, q)
-			if err == nil {
-				err = a.Reply(w.ID, answer)
-			}
-			return err
-		})()
-	}
-	switch end := a.wait(ctx, w); {
+	switch w := a.ask(ctx, Ask{Question: &q}); {
 	case w.failed != nil:
 		return tool.Answer{}, w.failed
-	case end == EndAnswered:
+	case w.end == EndAnswered:
 		return w.reply, nil
-	case end == EndTimedOut:
+	case w.end == EndTimedOut:
 		return tool.Answer{}, fmt.Errorf(
 			"nobody answered within %s; go on without the answer if you can, and say what you assumed", w.limit)
 	case ctx.Err() != nil:
 		return tool.Answer{}, context.Cause(ctx)
 	}
 	return tool.Answer{}, tool.ErrNobody
+}
+
+// ask opens an ask, also for the person at the terminal, and returns it when it has ended. If
+// nobody can be asked, it is cancelled at once.
+func (a *Inbox) ask(ctx context.Context, asked Ask) *waiting {
+	w := a.begin(ctx, asked)
+	if w == nil {
+		return &waiting{end: EndCancelled}
+	}
+	if a.person != nil {
+		defer a.askPerson(ctx, w)()
+	}
+	a.wait(ctx, w)
+	return w
 }
 
 // Decide answers an ask about a call. An error says that there is no such ask, that it has ended,
@@ -228,16 +224,9 @@ func (a *Inbox) Close(reason string) {
 	}
 	a.refusal = "it needs a person's approval, and nobody is there to give it (" + reason +
 		"). Do without it, or say what you would do and why"
-	for _, w := range a.sorted() {
+	for _, w := range slices.Clone(a.open) {
 		a.finish(w, EndCancelled)
 	}
-}
-
-// refuses returns why nobody can be asked.
-func (a *Inbox) refuses() string {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.refusal
 }
 
 // begin opens an ask and gives it an id. It returns nil if nobody can be asked.
@@ -248,23 +237,27 @@ func (a *Inbox) begin(ctx context.Context, asked Ask) *waiting {
 		return nil
 	}
 	a.last++
-	asked.ID = fmt.Sprintf("%s-%d", a.prefix, a.last)
+	asked.ID = a.id(a.last)
+	delete(a.ends, a.id(a.last-maxEnded))
 	w := &waiting{Ask: asked, limit: a.limit, canceled: func() bool { return ctx.Err() != nil },
 		done: make(chan struct{})}
-	a.open[asked.ID] = w
+	a.open = append(a.open, w)
 	a.opened(asked)
 	return w
 }
 
-// askBeside also puts an ask to the person at the terminal. The caller calls withdraw when the ask
+// id returns the id of the ask with a number.
+func (a *Inbox) id(number int) string { return fmt.Sprintf("%s-%d", a.prefix, number) }
+
+// askPerson also puts an ask to the person at the terminal. The caller calls withdraw when the ask
 // has ended: it ends the person's question and waits for that, so that the terminal is free for the
 // next one.
-func (a *Inbox) askBeside(ctx context.Context, w *waiting, put func(context.Context) error) (withdraw func()) {
+func (a *Inbox) askPerson(ctx context.Context, w *waiting) (withdraw func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		if err := put(ctx); err != nil {
+		if err := a.person(ctx, w.Ask); err != nil {
 			a.mu.Lock()
 			defer a.mu.Unlock()
 			if w.end == "" {
@@ -280,7 +273,7 @@ func (a *Inbox) askBeside(ctx context.Context, w *waiting, put func(context.Cont
 }
 
 // wait waits for the end of an ask.
-func (a *Inbox) wait(ctx context.Context, w *waiting) End {
+func (a *Inbox) wait(ctx context.Context, w *waiting) {
 	var over <-chan time.Time
 	if w.limit > 0 {
 		timer := time.NewTimer(w.limit)
@@ -290,7 +283,7 @@ func (a *Inbox) wait(ctx context.Context, w *waiting) End {
 	end := EndCancelled
 	select {
 	case <-w.done:
-		return w.end
+		return
 	case <-over:
 		end = EndTimedOut
 	case <-ctx.Done():
@@ -298,21 +291,21 @@ func (a *Inbox) wait(ctx context.Context, w *waiting) End {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.finish(w, end) // an answer may have come first
-	return w.end
 }
 
 // answer ends an open ask by an answer that take accepts.
 func (a *Inbox) answer(id string, take func(*waiting) error) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	w := a.open[id]
-	if w != nil && w.canceled() {
-		a.finish(w, EndCancelled)
-		w = nil
+	at := slices.IndexFunc(a.open, func(w *waiting) bool { return w.ID == id })
+	if at >= 0 && a.open[at].canceled() {
+		a.finish(a.open[at], EndCancelled)
+		at = -1
 	}
-	if w == nil {
+	if at < 0 {
 		return a.notOpen(id)
 	}
+	w := a.open[at]
 	if err := take(w); err != nil {
 		return err
 	}
@@ -341,20 +334,8 @@ func (a *Inbox) finish(w *waiting, end End) {
 	if w.end != "" {
 		return
 	}
-	w.end = end
-	delete(a.open, w.ID)
-	if len(a.order) == maxEnded {
-		delete(a.ends, a.order[0])
-		a.order = a.order[1:]
-	}
-	a.ends[w.ID], a.order = end, append(a.order, w.ID)
+	w.end, a.ends[w.ID] = end, end
+	a.open = slices.DeleteFunc(a.open, func(open *waiting) bool { return open == w })
 	close(w.done)
 	a.ended(w.ID, end)
-}
-
-// sorted returns the open asks, the oldest first. a.mu is held.
-func (a *Inbox) sorted() []*waiting {
-	return slices.SortedFunc(maps.Values(a.open), func(x, y *waiting) int {
-		return cmp.Or(len(x.ID)-len(y.ID), strings.Compare(x.ID, y.ID)) // by their numbers
-	})
 }
