@@ -3,34 +3,40 @@ package settings
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/attractor-go/attractor/env"
 )
 
+// limit is one of the limits of commands.
+type limit struct {
+	name  string
+	value *int64
+	size  bool // in bytes
+}
+
+// limitsOf returns the limits with their names.
+func limitsOf(l *env.Limits) []limit {
+	return []limit{{"processes", &l.Processes, false}, {"memory", &l.Memory, true}, {"file-size", &l.FileSize, true},
+		{"open-files", &l.OpenFiles, false}}
+}
+
 // ParseLimits reads limits of commands, separated by commas, such as "processes=500,memory=2g",
 // into l. A size has k, m, g or t for 1024 bytes, 1024 k and so on. The value none means no limit.
-func ParseLimits(l *env.Limits, text string) error {
+func ParseLimits(l *env.Limits, text string) (err error) {
+	all := limitsOf(l)
 	for part := range strings.SplitSeq(text, ",") {
 		name, value, ok := strings.Cut(part, "=")
 		if !ok {
 			return fmt.Errorf("%q is not a limit; write name=value, such as processes=500 or memory=2g", part)
 		}
-		var err error
-		switch strings.TrimSpace(name) {
-		case "processes":
-			l.Processes, err = parseLimit(name, value, false)
-		case "memory":
-			l.Memory, err = parseLimit(name, value, true)
-		case "file-size":
-			l.FileSize, err = parseLimit(name, value, true)
-		case "open-files":
-			l.OpenFiles, err = parseLimit(name, value, false)
-		default:
+		at := slices.IndexFunc(all, func(known limit) bool { return known.name == strings.TrimSpace(name) })
+		if at < 0 {
 			return fmt.Errorf("no limit is called %q; there are processes, memory, file-size and open-files", name)
 		}
-		if err != nil {
+		if *all[at].value, err = parseLimit(name, value, all[at].size); err != nil {
 			return err
 		}
 	}
@@ -41,15 +47,12 @@ func ParseLimits(l *env.Limits, text string) error {
 // out.
 func FormatLimits(l env.Limits) string {
 	var parts []string
-	for _, part := range []struct {
-		name  string
-		value int64
-	}{{"processes", l.Processes}, {"memory", l.Memory}, {"file-size", l.FileSize}, {"open-files", l.OpenFiles}} {
+	for _, one := range limitsOf(&l) {
 		switch {
-		case part.value < 0:
-			parts = append(parts, part.name+"=none")
-		case part.value > 0:
-			parts = append(parts, part.name+"="+strconv.FormatInt(part.value, 10))
+		case *one.value < 0:
+			parts = append(parts, one.name+"=none")
+		case *one.value > 0:
+			parts = append(parts, one.name+"="+strconv.FormatInt(*one.value, 10))
 		}
 	}
 	return strings.Join(parts, ",")

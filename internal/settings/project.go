@@ -133,15 +133,10 @@ func looserLimits(text, was string) string {
 		}
 	}
 	before.Processes = cmp.Or(before.Processes, env.DefaultProcesses)
-	for _, l := range []struct {
-		name        string
-		now, before int64
-	}{
-		{"processes", now.Processes, before.Processes}, {"memory", now.Memory, before.Memory},
-		{"file-size", now.FileSize, before.FileSize}, {"open-files", now.OpenFiles, before.OpenFiles},
-	} {
-		if l.now != 0 && l.before > 0 && (l.now < 0 || l.now > l.before) {
-			return fmt.Sprintf("the limit of %s is %d without it", l.name, l.before)
+	users := limitsOf(&before)
+	for i, l := range limitsOf(&now) {
+		if was := *users[i].value; *l.value != 0 && was > 0 && (*l.value < 0 || *l.value > was) {
+			return fmt.Sprintf("the limit of %s is %d without it", l.name, was)
 		}
 	}
 	return ""
