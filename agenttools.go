@@ -81,8 +81,7 @@ func wanted(a *ext.Agent) (list []string, all bool) {
 		return nil, true
 	case a.Plans:
 		list = slices.DeleteFunc(list, func(name string) bool {
-			return !slices.Contains(readingTools(),
-				claudeName(name))
+			return !slices.Contains(readingTools(), claudeName(name))
 		})
 	}
 	return list, false
@@ -182,8 +181,7 @@ func added(a *ext.Agent, tools []tool.Tool) (extra []tool.Tool) {
 		switch claudeName(entry) {
 		case "Read":
 			if t = coding.ReadFile(); slices.ContainsFunc(tools, func(t tool.Tool) bool {
-				return t.Name == "Read" ||
-					t.Name == "read_file"
+				return t.Name == "Read" || t.Name == "read_file"
 			}) {
 				continue
 			}

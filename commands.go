@@ -160,8 +160,7 @@ func (s *Setup) find(line string) (c *Command, arguments string, err error) {
 		alone = arguments == ""
 	}
 	if strings.HasPrefix(name, "mcp__") {
-		return &Command{Name: name, fill: func(ctx context.Context, arguments string) (llm.Parts,
-			error) {
+		return &Command{Name: name, fill: func(ctx context.Context, arguments string) (llm.Parts, error) {
 			return s.prompt(ctx, name, arguments)
 		}}, arguments, nil
 	}

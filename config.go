@@ -314,8 +314,7 @@ func (c *Config) contradiction() error {
 	case c.Env != nil && len(c.EnvCommand) > 0:
 		return fail(ErrConfig, "the configuration has both Env and EnvCommand: leave one out")
 	case slices.ContainsFunc(c.Providers, func(p llm.Provider) bool {
-		return p == nil || p.Name() == "" ||
-			strings.Contains(p.Name(), "/")
+		return p == nil || p.Name() == "" || strings.Contains(p.Name(), "/")
 	}):
 		return fail(ErrConfig, "one of the Providers of the configuration has no name, or one with a slash, which no "+
 			"model can follow")

@@ -109,8 +109,7 @@ func (s *ServerSetup) Warnings() (texts []string) {
 	defer s.mu.Unlock()
 	for _, err := range s.warns {
 		if !slices.ContainsFunc(s.Status(), func(st mcp.Status) bool {
-			return st.Err != nil &&
-				errors.Is(err, st.Err)
+			return st.Err != nil && errors.Is(err, st.Err)
 		}) {
 			texts = append(texts, describe(err))
 		}

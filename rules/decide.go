@@ -126,8 +126,7 @@ func (c *call) reads() bool {
 	case command:
 		return !c.blind && !slices.ContainsFunc(c.parts, func(p part) bool {
 			return asks(p) || slices.ContainsFunc(p.files, func(f file) bool {
-				return f.writes &&
-					f.place.named != "/dev/null"
+				return f.writes && f.place.named != "/dev/null"
 			})
 		})
 	case input:

@@ -86,8 +86,7 @@ func (r *rule) touches(c *call, p *part) bool {
 		return p.arg != "" && r.kind == c.kind && r.arg.match(p.arg)
 	}
 	return slices.ContainsFunc(p.files, func(f file) bool {
-		return r.aboutFile(f) && (r.path == nil && !f.mention ||
-			c.hits(r, f))
+		return r.aboutFile(f) && (r.path == nil && !f.mention || c.hits(r, f))
 	})
 }
 

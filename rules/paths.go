@@ -114,8 +114,7 @@ func (p *pathPattern) compile(line string) error {
 // matches reports whether the pattern matches a path or a directory above it. With fold it also
 // matches other names by which some file system finds the same file, such as those in another case.
 func (p *pathPattern) matches(name string, fold bool) bool {
-	return p.matchesIn(p.base, name, p.lines) ||
-		fold && p.matchesIn(p.foldedBase, texts.FoldedPath(name), p.folded)
+	return p.matchesIn(p.base, name, p.lines) || fold && p.matchesIn(p.foldedBase, texts.FoldedPath(name), p.folded)
 }
 
 func (p *pathPattern) matchesIn(base, name string, lines search.Pattern) bool {

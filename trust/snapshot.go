@@ -71,8 +71,7 @@ func (s *Snapshot) Empty() bool { return len(s.Files) == 0 && len(s.Problems) ==
 // File returns the file of a name, or nil.
 func (s *Snapshot) File(name string) *File {
 	i, found := slices.BinarySearchFunc(s.Files, name, func(f File, name string) int {
-		return strings.Compare(f.Name,
-			name)
+		return strings.Compare(f.Name, name)
 	})
 	if !found {
 		return nil

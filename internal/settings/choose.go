@@ -187,8 +187,7 @@ func (s *Values) dropBelow(key string, because func(beside *Value, chosen Value)
 		}
 		var beside *Value
 		if at := slices.IndexFunc(s.values, func(o Value) bool {
-			return o.Key == key &&
-				o.Origin.Place == v.Origin.Place
+			return o.Key == key && o.Origin.Place == v.Origin.Place
 		}); at >= 0 {
 			beside = &s.values[at]
 		}

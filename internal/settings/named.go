@@ -332,8 +332,7 @@ func splitModelNames(values []Value) []Value {
 		if v.Key != "model" || !ok || model == "" || v.Origin.Place < PlaceUser ||
 			!slices.ContainsFunc(own, func(p Named) bool { return p.Name == name }) ||
 			slices.ContainsFunc(values, func(o Value) bool {
-				return o.Key == "provider" &&
-					o.Origin.Place == v.Origin.Place
+				return o.Key == "provider" && o.Origin.Place == v.Origin.Place
 			}) {
 			continue
 		}
