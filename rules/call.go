@@ -19,6 +19,8 @@ func (s *Set) newCall(ctx context.Context, e env.Environment, req tool.Request, 
 	c := &call{Set: s, ctx: ctx, env: e, req: req, observed: observed, kind: kindOf(req.Call.Name),
 		dir: cmp.Or(req.Dir, e.WorkDir()), led: map[string]led{}, marks: map[string][]string{},
 		trees: map[treeKey]finding{}, links: sync.OnceValue(s.namedLinks)}
+	c.secretLinks = sync.OnceValue(func() []string { return s.linkedSecrets(c.links()) })
+	c.questions = sync.OnceValues(c.ask)
 	if c.kind == command && req.Access.Command == "" && len(req.Access.Paths) > 0 { // a patch in the form of a command
 		c.kind = edit
 	}

@@ -121,10 +121,7 @@ func (s *Set) Secret(file string) string {
 // linkedSecret says why a file asks that is what a link with the name of a secret leads to, if it
 // is.
 func (c *call) linkedSecret(real string) (d delicate, ok bool) {
-	if c.secretLinks == nil {
-		c.secretLinks = c.linkedSecrets(c.links())
-	}
-	return linkedSecret(c.secretLinks, real)
+	return linkedSecret(c.secretLinks(), real)
 }
 
 // linkedSecret is that of a call, with where the links lead.

@@ -180,10 +180,11 @@ type call struct {
 	trees    map[treeKey]finding
 	led      map[string]led      // by the paths that leads was asked about
 	marks    map[string][]string // of environments of python, by directory
-	asked    *asked              // what questions returned
 
-	secretLinks []string        // where links lead that have the names of secrets
-	links       func() []string // namedLinks, found once
+	// The following find something once.
+	links       func() []string            // namedLinks
+	secretLinks func() []string            // where links lead that have the names of secrets
+	questions   func() ([]question, *rule) // ask
 }
 
 // part is one thing that a call does. All parts of a call have to be allowed.

@@ -34,12 +34,9 @@ const (
 	aboutPlace                  // a file is elsewhere
 )
 
-// questions returns the questions about all parts of the call, the gravest first and otherwise in
-// their order, and a rule that allows a part. They are looked for once.
-func (c *call) questions() (asks []question, allowed *rule) {
-	if c.asked != nil {
-		return c.asked.questions, c.asked.allowed
-	}
+// ask returns the questions about all parts of the call, the gravest first and otherwise in their
+// order, and a rule that allows a part.
+func (c *call) ask() (asks []question, allowed *rule) {
 	for i := range c.parts {
 		by, more := c.part(&c.parts[i])
 		if len(more) == 0 && by != nil {
@@ -48,14 +45,7 @@ func (c *call) questions() (asks []question, allowed *rule) {
 		asks = append(asks, more...)
 	}
 	slices.SortStableFunc(asks, func(a, b question) int { return cmp.Compare(a.grave, b.grave) })
-	c.asked = &asked{asks, allowed}
 	return asks, allowed
-}
-
-// asked is what a call asks, and a rule that allows a part of it.
-type asked struct {
-	questions []question
-	allowed   *rule
 }
 
 // maxReasons limits the reasons, and the files that a decision names.
