@@ -17,10 +17,7 @@ func Choose(values []Value, resumes bool) *Values {
 	slices.SortStableFunc(s.values, func(a, b Value) int { return int(b.Origin.Place) - int(a.Origin.Place) })
 	for i := range s.values {
 		v := &s.values[i]
-		if set, err := find(v.Key); err == nil && set.Joins {
-			continue
-		}
-		if higher := s.Get(v.Key); higher != v {
+		if higher := s.Get(v.Key); higher != v && !v.Joins() {
 			v.Unused = higher.Origin.String() + " counts"
 		}
 	}
@@ -69,39 +66,38 @@ func (s *Values) List(key string) (list []string) {
 }
 
 // Counting returns the values of a setting that count, those of the highest place first.
-func (s *Values) Counting(key string) (all []Value) {
-	for _, v := range s.All(key) {
-		if v.Unused == "" {
-			all = append(all, v)
-		}
-	}
-	return all
+func (s *Values) Counting(key string) []Value {
+	return s.those(func(v *Value) bool { return v.Key == key && v.Unused == "" })
 }
 
 // All returns the values of a setting, those of the highest place first.
-func (s *Values) All(key string) (all []Value) {
-	if s == nil {
-		return nil
-	}
-	for _, v := range s.values {
-		if v.Key == key {
-			all = append(all, v)
-		}
-	}
-	return all
-}
+func (s *Values) All(key string) []Value { return s.those(func(v *Value) bool { return v.Key == key }) }
 
 // Of returns the values of a place that count.
-func (s *Values) Of(place Place) (all []Value) {
+func (s *Values) Of(place Place) []Value {
+	return s.those(func(v *Value) bool { return v.Origin.Place == place && v.Unused == "" })
+}
+
+// those returns some of the values, those of the highest place first.
+func (s *Values) those(are func(v *Value) bool) (found []Value) {
 	if s == nil {
 		return nil
 	}
-	for _, v := range s.values {
-		if v.Origin.Place == place && v.Unused == "" {
-			all = append(all, v)
+	for i := range s.values {
+		if are(&s.values[i]) {
+			found = append(found, s.values[i])
 		}
 	}
-	return all
+	return found
+}
+
+// drop says why some of the values that counted do not count any more.
+func (s *Values) drop(why string, are func(v *Value) bool) {
+	for i := range s.values {
+		if v := &s.values[i]; v.Unused == "" && are(v) {
+			v.Unused = why
+		}
+	}
 }
 
 // SplitModel replaces the model that counts with another name, and adds a provider at the model's
@@ -119,12 +115,8 @@ func (s *Values) add(v Value) {
 	if i < 0 {
 		i = len(s.values)
 	}
-	if set, err := find(v.Key); err == nil && !set.Joins && v.Unused == "" {
-		for j := range s.values {
-			if o := &s.values[j]; o.Key == v.Key && o.Unused == "" {
-				o.Unused = v.Origin.String() + " counts"
-			}
-		}
+	if v.Unused == "" && !v.Joins() {
+		s.drop(v.Origin.String()+" counts", func(o *Value) bool { return o.Key == v.Key })
 	}
 	s.values = slices.Insert(s.values, i, v)
 }
@@ -159,12 +151,9 @@ func (s *Values) dropOfOtherSandboxes() {
 	if level == nil {
 		return // without a sandbox they have no effect anyway
 	}
-	for i := range s.values {
-		v := &s.values[i]
-		if v.Origin.Place == PlaceOther && v.Unused == "" && v.file != level.file && ofNetwork(v.Key) {
-			v.Unused = level.Origin.String() + " chooses the sandbox"
-		}
-	}
+	s.drop(level.Origin.String()+" chooses the sandbox", func(v *Value) bool {
+		return v.Origin.Place == PlaceOther && v.file != level.file && ofNetwork(v.Key)
+	})
 }
 
 // ofNetwork reports whether a setting opens the network or a socket of a sandbox.
@@ -205,12 +194,7 @@ func (s *Values) WithoutOtherSandbox(why string) *Value {
 	if level == nil || level.Origin.Place != PlaceOther {
 		return nil
 	}
-	for i := range s.values {
-		v := &s.values[i]
-		if v.Unused == "" && (v == level || ofNetwork(v.Key) && v.Origin.Place != PlaceFlag) {
-			v.Unused = why
-		}
-	}
+	s.drop(why, func(v *Value) bool { return v == level || ofNetwork(v.Key) && v.Origin.Place != PlaceFlag })
 	return level
 }
 
@@ -218,11 +202,7 @@ func (s *Values) WithoutOtherSandbox(why string) *Value {
 // counts. A flag is kept: its user is told.
 func (s *Values) dropContradicted(resumes bool) {
 	drop := func(why string, keys ...string) {
-		for i := range s.values {
-			if v := &s.values[i]; slices.Contains(keys, v.Key) && v.Origin.Place != PlaceFlag && v.Unused == "" {
-				v.Unused = why
-			}
-		}
+		s.drop(why, func(v *Value) bool { return slices.Contains(keys, v.Key) && v.Origin.Place != PlaceFlag })
 	}
 	if u := s.Get("unasked"); u != nil && u.Origin.Place == PlaceFlag && u.One() == string(sandbox.Observe) {
 		s.WithoutOtherSandbox("a sandbox confines all commands, and " + u.Origin.String() + " lets some run unasked")

@@ -166,9 +166,7 @@ func (s *Setting) fromNode(n *texts.JSON) (list []string, err error) {
 		}
 		list = []string{text}
 	}
-	err = s.checkAll(list)
-	s.normalize(list)
-	return list, err
+	return list, s.take(list)
 }
 
 // fromVariable returns a value of a variable. A list has commas between its items, or is a JSON
@@ -183,10 +181,9 @@ func (s *Setting) fromVariable(text, home string) (v Value, err error) {
 			}
 		}
 	}
-	if err := s.checkAll(v.Text); err != nil {
+	if err := s.take(v.Text); err != nil {
 		return v, err
 	}
-	s.normalize(v.Text)
 	return v, s.resolve(v.Text, "", home)
 }
 
@@ -245,13 +242,14 @@ func (s *Setting) normalize(texts []string) {
 	}
 }
 
-// checkAll returns an error unless all texts are values of the setting.
-func (s *Setting) checkAll(list []string) error {
+// take returns an error unless all texts are values of the setting, and normalizes them.
+func (s *Setting) take(list []string) error {
 	for _, text := range list {
 		if err := s.checkOne(text); err != nil {
 			return err
 		}
 	}
+	s.normalize(list)
 	return nil
 }
 
