@@ -41,6 +41,7 @@ type batch struct {
 	report      []string
 	out         string
 	state       string
+	named       bool // by the user: the state
 	jobs        int
 	json        bool
 	retry       bool
@@ -268,7 +269,7 @@ func (b *batch) choosePlaces() (err error) {
 		}
 		b.out = base + ".results"
 	}
-	if b.state == "" {
+	if b.named = b.state != ""; !b.named {
 		b.state = filepath.Join(b.out, "state")
 	}
 	for _, name := range []string{b.out, b.state, filepath.Join(b.state, lockName)} {
@@ -314,9 +315,9 @@ func (b *batch) runTasks(ctx context.Context) (err error) {
 	return b.work(ctx)
 }
 
-// claim returns an error for a state that this user's batches have not begun here. A repository may
-// bring one, whose tasks and sessions would count. A number in the state, and among the user's own
-// files, says which are theirs.
+// claim returns an error for a state that this user's batches have not begun here and that the user
+// has not named. A repository may bring one, whose tasks and sessions would count. A number in the
+// state, and among the user's own files, says which are theirs.
 func (b *batch) claim() error {
 	home, err := userfiles.StateDir(os.Getenv)
 	if err != nil {
@@ -337,9 +338,9 @@ func (b *batch) claim() error {
 	}
 	here, err := userfiles.Read(mark, maxMark)
 	known, errKnown := userfiles.Read(own, maxMark)
-	if err != nil || errKnown != nil || !bytes.Equal(here, known) {
-		return fmt.Errorf("the state in %s was not begun here by you, and may be the repository's: remove it, or pass "+
-			"another directory with --out", b.state)
+	if !b.named && (err != nil || errKnown != nil || !bytes.Equal(here, known)) {
+		return fmt.Errorf("the state in %[1]s was not begun here by you, and may be the repository's: remove it, or pass "+
+			"another directory with --out; if you know it, go on with --state %[1]s", b.state)
 	}
 	return nil
 }

@@ -486,6 +486,9 @@ func TestP9_StateOfSomebodyElse(t *testing.T) {
 			t.Errorf("%s: %+v", out, got)
 		}
 	}
+	if got := h.run("batch", "tasks.jsonl", "--yes", "--out", "theirs", "--state", "theirs/state"); got.code != 0 {
+		t.Errorf("the user has named it: %+v", got)
+	}
 	if list, err := os.ReadDir(elsewhere); err != nil || len(list) > 0 {
 		t.Errorf("elsewhere are %v, %v", list, err)
 	}
