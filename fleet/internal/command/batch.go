@@ -339,8 +339,8 @@ func (b *batch) claim() error {
 	here, err := userfiles.Read(mark, maxMark)
 	known, errKnown := userfiles.Read(own, maxMark)
 	if !b.named && (err != nil || errKnown != nil || !bytes.Equal(here, known)) {
-		return fmt.Errorf("the state in %[1]s was not begun here by you, and may be the repository's: remove it, or pass "+
-			"another directory with --out; if you know it, go on with --state %[1]s", b.state)
+		return fmt.Errorf("the state in %[1]s was not begun here by you, and may be the repository's: remove it, or "+
+			"pass another directory with --out; if you know it, go on with --state %[1]s", b.state)
 	}
 	return nil
 }
