@@ -74,9 +74,10 @@ func listed(found []env.Entry, name string) bool {
 
 // task is an entry that has to be opened.
 type task struct {
-	entry  *known
-	old    *known // nil if nothing is known
-	within bool   // of a directory
+	entry       *known
+	old         *known // nil if nothing is known
+	within      bool   // of a directory
+	placeholder bool   // it is one of a sandbox, if it is empty
 }
 
 // look looks at an entry that was found. It reports whether it has to be opened.
@@ -104,7 +105,10 @@ func (f *folder) look(ctx context.Context, e env.Entry, t *task) (more bool, err
 	if !f.direct {
 		f.saw(&k)
 	}
+	t.placeholder = node.Mode&^0o200 == fs.ModeDir|env.PlaceholderDir
 	switch {
+	case node.Mode == env.PlaceholderFile && node.Size <= env.PlaceholderSize:
+		return false, nil
 	case k.Mode.IsDir() && len(f.rel(k.Name)) > maxPath:
 		*t.entry = f.unreadable(k, errTooDeep)
 		return false, nil
@@ -188,7 +192,9 @@ func (f *folder) do(ctx context.Context, t task) error {
 			return err
 		}
 		if reason == nil && k.Mode.IsDir() {
-			*t.entry = k
+			if !t.placeholder || len(k.Dir.Entries) > 0 {
+				*t.entry = k
+			}
 			return nil
 		}
 		node, err := f.lstat(ctx, string(k.Name))

@@ -196,6 +196,32 @@ func TestO3_Skip(t *testing.T) {
 	}
 }
 
+// TestO3_Placeholders leaves out what a sandbox puts in the place of missing files: an undo would
+// make it, and git takes a directory with HEAD and objects for a repository once it has refs.
+func TestO3_Placeholders(t *testing.T) {
+	e, dir := newLocal(t, map[string]string{"HEAD": "ref: refs/heads/x", "objects/": ""})
+	store := newMemory()
+	r := newRecorder(t, checkpoint.RecorderOptions{Store: store})
+	before := record(t, r, e)
+	for name, mode := range map[string]fs.FileMode{"refs": env.PlaceholderDir, "moving": env.PlaceholderDir | 0o200} {
+		must(t, os.Mkdir(filepath.Join(dir, name), 0o700))
+		must(t, os.Chmod(filepath.Join(dir, name), mode))
+	}
+	put(t, dir, "commondir", ".\n")
+	must(t, os.Chmod(filepath.Join(dir, "commondir"), env.PlaceholderFile))
+	if tree := record(t, r, e); tree.Root != before.Root {
+		t.Errorf("recorded: %v", plain(t, store, tree.Root))
+	}
+	put(t, dir, "read-only", "what a command has made\n")
+	must(t, os.Chmod(filepath.Join(dir, "read-only"), env.PlaceholderFile))
+	put(t, dir, "full/x", "x")
+	must(t, os.Chmod(filepath.Join(dir, "full"), env.PlaceholderDir))
+	t.Cleanup(func() { must(t, os.Chmod(filepath.Join(dir, "full"), 0o700)) })
+	if got := plain(t, store, record(t, r, e).Root); len(got) != 5 {
+		t.Errorf("recorded: %v", got)
+	}
+}
+
 // TestO3_Memory records an environment that is not on a file system.
 func TestO3_Memory(t *testing.T) {
 	e := envtest.NewMemory(map[string]string{"a": "1", "dir/b": "2", "x.tmp": "3", ".gitignore": "*.tmp"})

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/attractor-go/attractor/env"
 )
 
 // A protected file that does not exist needs something at its place that a read-only mount can
@@ -31,12 +33,6 @@ import (
 // What a killed host leaves there, the next session in the same roots uses, or a session on another
 // day removes.
 
-// The modes of placeholders: nobody else uses the sticky bit on a read-only file.
-const (
-	placeholderDir  = 0o555 | fs.ModeSticky
-	placeholderFile = 0o444 | fs.ModeSticky
-)
-
 // movable is the permission that an ordinary user needs to move a directory into another one. A
 // parked placeholder has it.
 const movable = 0o200
@@ -45,7 +41,7 @@ const movable = 0o200
 type placeholder struct {
 	path    string
 	file    bool   // it is a file with this content, not an empty directory
-	content string // harmless to git
+	content string // harmless to git, and of at most env.PlaceholderSize bytes
 }
 
 // present reports whether something other than a placeholder is at the place. A symbolic link is an
@@ -61,8 +57,8 @@ func (p placeholder) present() (bool, error) {
 		return true, fmt.Errorf(
 			"%s is a symbolic link, which commands could replace by a file: replace it by what it leads to", p.path)
 	case p.file:
-		return info.Mode() != placeholderFile || info.Size() != int64(len(p.content)), nil
-	case info.Mode()&^movable != placeholderDir|fs.ModeDir:
+		return info.Mode() != env.PlaceholderFile || info.Size() != int64(len(p.content)), nil
+	case info.Mode()&^movable != env.PlaceholderDir|fs.ModeDir:
 		return true, nil
 	}
 	list, err := os.ReadDir(p.path)
@@ -96,7 +92,7 @@ func (p placeholder) place(park string) error {
 			return err
 		}
 	}
-	return os.Chmod(p.path, placeholderDir)
+	return os.Chmod(p.path, env.PlaceholderDir)
 }
 
 // parked returns where the placeholder is between two commands. No other placeholder has this name.
@@ -119,7 +115,7 @@ func (p placeholder) makeFile() (err error) {
 	}
 	defer func() { err = errors.Join(err, os.Remove(f.Name())) }()
 	_, err = f.WriteString(p.content)
-	if err = errors.Join(err, f.Chmod(placeholderFile), f.Close()); err != nil {
+	if err = errors.Join(err, f.Chmod(env.PlaceholderFile), f.Close()); err != nil {
 		return err
 	}
 	return os.Link(f.Name(), p.path)
@@ -145,7 +141,7 @@ func (p placeholder) remove(park string) error {
 // putAway parks the placeholder. It reports false if the placeholder cannot be moved and is still
 // at its place.
 func (p placeholder) putAway(to string) (done bool, err error) {
-	if !p.file && os.Chmod(p.path, placeholderDir|movable) != nil || move(p.path, to) != nil {
+	if !p.file && os.Chmod(p.path, env.PlaceholderDir|movable) != nil || move(p.path, to) != nil {
 		return false, nil
 	}
 	moved := placeholder{to, p.file, p.content}
@@ -219,7 +215,7 @@ func (k *keeper) removeForgotten() {
 	list, _ := os.ReadDir(k.park)
 	for _, e := range list {
 		info, err := e.Info()
-		if err == nil && (info.Mode() == placeholderFile || info.Mode()&^movable == placeholderDir|fs.ModeDir) &&
+		if err == nil && (info.Mode() == env.PlaceholderFile || info.Mode()&^movable == env.PlaceholderDir|fs.ModeDir) &&
 			time.Since(info.ModTime()) > forgotten {
 			_ = os.Remove(filepath.Join(k.park, e.Name())) // the next session tries again
 		}
