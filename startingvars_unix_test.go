@@ -192,22 +192,31 @@ func TestU17_WhatRunsByEntering(t *testing.T) {
 	}
 }
 
-// The model is told that a .envrc may run files, but nothing of what it has: a repository may bring
-// one that is a link to a file with secrets.
-func TestU17_EnteredFilesAreNotTold(t *testing.T) {
-	b := newBench(t, calls(t, "write_file", object{"file_path": "main.go", "content": "x"}),
-		fakellm.Turn{Text: "done"})
-	token := filepath.Join(t.TempDir(), ".vault-token")
-	put(t, filepath.Dir(token), ".vault-token", "hidden-from-the-model\n")
-	if err := os.Symlink(token, filepath.Join(b.dir, ".envrc")); err != nil {
-		t.Fatal(err)
-	}
-	config := b.config()
-	config.Mode = permit.ModeAcceptEdits
-	b.submit(config, "look")
-	if text := b.lastResults(); !strings.Contains(text, ".envrc may run it: line 1") ||
-		strings.Contains(text, "hidden-from-the-model") {
-		t.Errorf("the model reads\n%s", text)
+// What the model reads about files that a repository brings has nothing of their content: they may
+// be links to a file with secrets.
+func TestU17_LinkedSecretsAreNotTold(t *testing.T) {
+	for link, c := range map[string]struct {
+		call fakellm.Turn
+		told string
+	}{
+		".envrc": {calls(t, "write_file", object{"file_path": "main.go", "content": "x"}),
+			".envrc may run it: line 1"},
+		".git/commondir": {calls(t, "shell", object{"command": "git config -l"}),
+			"/.git is not a repository: it, or what its commondir names, has no directory objects"},
+	} {
+		b, secrets := newBench(t, c.call, fakellm.Turn{Text: "done"}), t.TempDir()
+		inGit(t, b.dir, "init", "-q")
+		put(t, secrets, ".vault-token", "hidden-from-the-model\n")
+		if err := os.Symlink(filepath.Join(secrets, ".vault-token"), filepath.Join(b.dir, link)); err != nil {
+			t.Fatal(err)
+		}
+		config := b.config()
+		config.Mode, config.Getenv = permit.ModeAcceptEdits, variables("ANTHROPIC_API_KEY", "k", "ANTHROPIC_BASE_URL", b.url,
+			"HOME", secrets)
+		b.submit(config, "look")
+		if text := b.lastResults(); !strings.Contains(text, c.told) || strings.Contains(text, "hidden-from-the-model") {
+			t.Errorf("%s: the model reads\n%s", link, text)
+		}
 	}
 }
 

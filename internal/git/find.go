@@ -134,15 +134,17 @@ func (f Files) broken(ctx context.Context, repo *Repository) string {
 	if head, err := f.Read(ctx, path.Join(repo.GitDir, "HEAD")); err != nil || !validHead(string(head)) {
 		return repo.GitDir + " is not a repository: its HEAD is neither a branch nor a commit"
 	}
+	// commondir may be a link to a file with secrets, so what it names is not told
+	none := repo.GitDir + " is not a repository: it, or what its commondir names, has no directory "
 	for _, parts := range [][2]string{{"objects", "info"}, {"refs", "heads"}} {
 		name, in := parts[0], parts[1]
 		dir := path.Join(repo.CommonDir, name)
 		info, err := f.Env.Stat(ctx, dir)
 		if err != nil || !info.IsDir() {
-			return repo.CommonDir + " is not a repository: it has no directory " + name
+			return none + name
 		}
 		if _, err := f.Exists(ctx, path.Join(dir, in)); err != nil { // git wants the right to look for files in it
-			return repo.CommonDir + " is not a repository: its directory " + name + " cannot be used"
+			return none + name
 		}
 	}
 	return ""

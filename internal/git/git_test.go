@@ -324,7 +324,7 @@ func TestI2_E6_WithoutGit(t *testing.T) {
 			func(w *tree) { w.put(".git/config.worktree", "[extensions]\nobjectFormat = sha256\n") }, "main",
 			"the configuration of a work tree has extensions.objectformat"},
 		{"no objects", func(w *tree) { w.must(os.RemoveAll(filepath.Join(w.dir, ".git/objects"))) }, "main",
-			"it has no directory objects"},
+			"has no directory objects"},
 		{"an index of another version",
 			func(w *tree) { w.put(".git/index", "DIRC\x00\x00\x00\x05"+strings.Repeat("\x00", 60)) }, "main",
 			"git ended with exit code 128"},
