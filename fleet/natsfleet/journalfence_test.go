@@ -218,8 +218,8 @@ func TestP4_BrokenConnectionsAppendOnce(t *testing.T) {
 	wantKinds(t, j, "s", want)
 }
 
-// The caller gives up while nobody knows what has become of the Append: it is made nevertheless, and
-// the log goes on.
+// The caller gives up while nobody knows what has become of the Append: it is made nevertheless,
+// and the log goes on.
 func TestP4_UnknownOutcome(t *testing.T) {
 	t.Parallel()
 	s := oneServer(t)

@@ -40,7 +40,8 @@ func (p *program) act(cmd *cobra.Command, do func(ctx context.Context, c *connec
 	args []string) error) *cobra.Command {
 	var wait time.Duration
 	p.client(cmd, func(ctx context.Context, c *connection, args []string) error {
-		ctx, cancel := context.WithTimeoutCause(ctx, wait, fmt.Errorf("no worker has answered within %v (--wait)", wait))
+		ctx, cancel := context.WithTimeoutCause(ctx, wait,
+			fmt.Errorf("no worker has answered within %v (--wait)", wait))
 		defer cancel()
 		return do(ctx, c, args)
 	})
@@ -242,8 +243,8 @@ func (p *program) asks() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			err := p.print(asJSON, ask, "%s  %s  %s\n%s\n", ask.Task, ask.ID, ask.Kind, indent(sanitize.Text(ask.Text)))
-			if err != nil {
+			text := fmt.Sprintf("%s  %s  %s\n%s", ask.Task, ask.ID, ask.Kind, indent(sanitize.Text(ask.Text)))
+			if err := p.print(asJSON, ask, text); err != nil {
 				return err
 			}
 		}

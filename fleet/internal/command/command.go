@@ -89,12 +89,12 @@ func (p *program) printJSON(value any) error {
 	return enc.Encode(value)
 }
 
-// print writes a value as a line of JSON, or a text about it.
-func (p *program) print(asJSON bool, value any, format string, args ...any) error {
+// print writes a value as a line of JSON, or a text about it and a line break.
+func (p *program) print(asJSON bool, value any, text string) error {
 	if asJSON {
 		return p.printJSON(value)
 	}
-	_, err := fmt.Fprintf(p.out, format, args...)
+	_, err := fmt.Fprintln(p.out, text)
 	return err
 }
 

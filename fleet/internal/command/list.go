@@ -110,7 +110,7 @@ func (p *program) listTasks(ctx context.Context, c *connection, want filter, asJ
 	})
 	style, _ := cli.Look(p.out)
 	for _, s := range found {
-		if err := p.print(asJSON, s, "%s\n", listed(style, s, time.Now())); err != nil {
+		if err := p.print(asJSON, s, listed(style, s, time.Now())); err != nil {
 			return err
 		}
 	}

@@ -295,7 +295,7 @@ func (p *program) listArtifacts(ctx context.Context, c *connection, id, out stri
 		}
 	}
 	for _, a := range s.Artifacts {
-		if err := p.print(asJSON, a, "%12d  %s\n", a.Size, render.OneLine(a.Name)); err != nil {
+		if err := p.print(asJSON, a, fmt.Sprintf("%12d  %s", a.Size, render.OneLine(a.Name))); err != nil {
 			return err
 		}
 	}

@@ -91,8 +91,8 @@ func (p *program) serveFleet(ctx context.Context, c natsfleet.Config, verbose, a
 		}
 		return cli.Fail(cli.ExitFailed, "%w", err)
 	}
-	err = p.print(asJSON, map[string]string{"url": server.URL()},
-		"The fleet's server is ready at %s. Ctrl-C ends it; workers and clients wait for it to come back.\n", server.URL())
+	err = p.print(asJSON, map[string]string{"url": server.URL()}, "The fleet's server is ready at "+server.URL()+
+		". Ctrl-C ends it; workers and clients wait for it to come back.")
 	if err == nil {
 		<-ctx.Done()
 	}

@@ -158,7 +158,7 @@ func (p *program) submitTasks(ctx context.Context, c *connection, f *submitFlags
 		if err != nil {
 			return cli.Fail(cli.ExitFailed, "task %s: %w", t.ID, plain(err))
 		}
-		if err := p.print(f.json, s, "%s\n", t.ID); err != nil {
+		if err := p.print(f.json, s, t.ID); err != nil {
 			return err
 		}
 	}

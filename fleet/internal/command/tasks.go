@@ -160,11 +160,11 @@ func (p *taskParser) fault(field, format string, args ...any) {
 // found. Members with structs of their own are read into what within returns.
 func (p *taskParser) object(path string, data []byte, into any, within map[string]func() any) {
 	if err := json.Unmarshal(data, &map[string]json.RawMessage{}); err != nil {
-		text := "is not a JSON object, such as {...}"
+		why := ""
 		if syntax := (*json.SyntaxError)(nil); errors.As(err, &syntax) {
-			text += ": " + err.Error()
+			why = ": " + err.Error()
 		}
-		p.fault(strings.TrimSuffix(path, "."), "%s", text)
+		p.fault(strings.TrimSuffix(path, "."), "is not a JSON object, such as {...}%s", why)
 		return
 	}
 	dec := json.NewDecoder(bytes.NewReader(data))

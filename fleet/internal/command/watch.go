@@ -161,8 +161,8 @@ func (s *screen) status(status fleet.Status) error {
 	return err
 }
 
-// statusLine returns a line about a status, with more of it unless it is final. It changes only with
-// the status, and not with time.
+// statusLine returns a line about a status, with more of it unless it is final. Without more, it
+// changes only with the status, and not with time.
 func statusLine(style render.Style, s fleet.Status, more ...string) string {
 	if s.State.Final() {
 		return endLine(style, s)

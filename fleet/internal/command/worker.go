@@ -250,9 +250,9 @@ func (p *program) listWorkers(ctx context.Context, engine fleet.Engine, asJSON b
 		if w.Draining {
 			state = "  drains"
 		}
-		err := p.print(asJSON, w, "%s  on %s  %d of %d tasks  for %s%s\n", w.Name, cmp.Or(w.Host, "?"), w.Running,
-			w.Slots, spell(time.Since(w.Since)), state)
-		if err != nil {
+		text := fmt.Sprintf("%s  on %s  %d of %d tasks  for %s%s", w.Name, cmp.Or(w.Host, "?"), w.Running, w.Slots,
+			spell(time.Since(w.Since)), state)
+		if err := p.print(asJSON, w, text); err != nil {
 			return err
 		}
 	}

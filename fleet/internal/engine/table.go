@@ -197,8 +197,8 @@ func digest(text string) string {
 // anyToken makes any text a part of a key.
 func anyToken(text string) string { return hex.EncodeToString([]byte(text)) }
 
-// holding says until when a lease or a claim holds, by this machine's clock. It guards what else its
-// holder may read at any time.
+// holding says until when a lease or a claim holds, by this machine's clock. Its lock guards what
+// else the holder may read at any time.
 type holding struct {
 	mu    sync.Mutex
 	until time.Time
