@@ -1,6 +1,7 @@
 package ext
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -18,53 +19,47 @@ import (
 // parseTOMLCommand reads a command of gemini-cli: a prompt with {{args}}, !{command} and @{path},
 // and a description.
 func parseTOMLCommand(f File, name string) (*Command, []Mistake) {
+	values, line, err := parseTOML(f.Data)
 	var mistakes []Mistake
-	add := func(line int, format string, args ...any) {
-		mistakes = append(mistakes, Mistake{f.Name, line, fmt.Sprintf(format, args...)})
-	}
-	if len(f.Data) > MaxFile {
-		add(0, "the file has more than %d KiB, so it is not used", MaxFile>>10)
-		return nil, mistakes
-	}
-	if line, err := texts.CheckTOML(string(f.Data)); err != nil {
-		add(line, "%v, so there is no command /%s", err, name)
-		return nil, mistakes
-	}
-	var values map[string]any
-	wrong := toml.ParseError{}
-	_, err := toml.Decode(string(f.Data), &values)
-	if errors.As(err, &wrong) {
-		add(wrong.Position.Line, "%s, so there is no command /%s", texts.Shown(wrong.Message), name)
-		return nil, mistakes
-	} else if err != nil {
-		add(0, "%v, so there is no command /%s", err, name)
-		return nil, mistakes
-	}
 	for _, key := range slices.Sorted(maps.Keys(values)) {
 		if key != "prompt" && key != "description" && len(mistakes) < maxMistakes {
-			add(0, "%s is unknown and has no effect; the supported names are prompt and description", shown(key))
+			mistakes = append(mistakes, Mistake{f.Name, 0, shown(key) + " is unknown and has no effect; the supported " +
+				"names are prompt and description"})
 		}
 	}
 	written, _ := values["prompt"].(string)
 	description, _ := values["description"].(string)
 	prompt := strings.TrimSpace(sanitize.Text(written))
-	if prompt == "" {
-		add(0, "there is no prompt in it that is a string, so there is no command /%s", name)
-		return nil, mistakes
+	if err == nil && prompt == "" {
+		err = errors.New("there is no prompt in it that is a string")
 	}
-	c := &Command{Name: name, File: f.Name, Origin: f.Origin,
-		Description: strings.TrimSpace(sanitize.Text(description)), style: oneWord}
-	if c.prompt, err = parseBraces(prompt + "\n"); err == nil {
+	c := &Command{Name: name, File: f.Name, Origin: f.Origin, style: oneWord,
+		Description: cmp.Or(strings.TrimSpace(sanitize.Text(description)), firstLine(prompt))}
+	if err == nil {
+		c.prompt, err = parseBraces(prompt + "\n")
+	}
+	if err == nil {
 		err = c.prompt.check()
 	}
 	if err != nil {
-		add(0, "%v, so there is no command /%s", err, name)
-		return nil, mistakes
-	}
-	if c.Description == "" {
-		c.Description = firstLine(prompt)
+		return nil, append(mistakes, Mistake{f.Name, line, fmt.Sprintf("%v, so there is no command /%s", err, name)})
 	}
 	return c, mistakes
+}
+
+// parseTOML returns the values of a file, or what is wrong with it and in which line.
+func parseTOML(data []byte) (values map[string]any, line int, err error) {
+	if len(data) > MaxFile {
+		return nil, 0, fmt.Errorf("the file has more than %d KiB", MaxFile>>10)
+	}
+	if line, err := texts.CheckTOML(string(data)); err != nil {
+		return nil, line, err
+	}
+	_, err = toml.Decode(string(data), &values)
+	if wrong, ok := errors.AsType[toml.ParseError](err); ok {
+		return nil, wrong.Position.Line, errors.New(texts.Shown(wrong.Message))
+	}
+	return values, 0, err
 }
 
 // parseBraces finds the commands and files in a prompt of gemini-cli.
