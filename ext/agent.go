@@ -67,7 +67,8 @@ func ParseAgent(f File, name string) (*Agent, []Mistake) {
 		a.Plans = true
 	default:
 		p.Mistake(p.Line("permissionMode"),
-			"permissionMode %s has no effect: an agent may do what the session may, or with plan only read", shown(mode))
+			"permissionMode %s has no effect: an agent may do what the session may, or with plan only read",
+			shown(mode))
 	}
 	if isolation := p.Text("isolation"); isolation != "" {
 		if a.Worktree = isolation == "worktree"; !a.Worktree {

@@ -99,8 +99,8 @@ func (p *Front) split(text string) (front, body string, line int) {
 	return "", text, 0
 }
 
-// parse reads the fields of front matter that begins at a line, each by itself, so that one which is
-// not YAML costs no other.
+// parse reads the fields of front matter that begins at a line, each by itself, so that one which
+// is not YAML costs no other.
 func (p *Front) parse(front string, line int) {
 	chunks := p.chunks(front, line)
 	for _, c := range chunks[:min(len(chunks), maxFields+1)] {
@@ -125,7 +125,8 @@ func (p *Front) add(f *field) {
 	p.fields = append(p.fields, f)
 }
 
-// valueOf returns the value of the only field of a YAML mapping, or nil if the text is something else.
+// valueOf returns the value of the only field of a YAML mapping, or nil if the text is something
+// else.
 func valueOf(text []byte) *yaml.Node {
 	var doc yaml.Node
 	if yaml.Unmarshal(text, &doc) != nil || len(doc.Content) == 0 {

@@ -65,7 +65,8 @@ func TestM6_FrontMatter(t *testing.T) {
 				BodyLine: 8}},
 		{"quotes and what follows", "---\ndescription: \"Reads\" and writes\nhidden: true\n---\n",
 			read{Description: `"Reads" and writes`, Hidden: true, BodyLine: 5,
-				Mistakes: []string{"a.md, line 2: the value of description is not valid YAML, so it is read as it is written"}}},
+				Mistakes: []string{"a.md, line 2: the value of description is not valid YAML, so it is read as it is " +
+					"written"}}},
 		{"block text", "---\ndescription: |\n  One: two\n  three\nargument-hint: >-\n  a\n  b\n---\n",
 			read{Description: "One: two\nthree", Hint: "a b", BodyLine: 9}},
 		{"hints look like lists", "---\nargument-hint: [issue-number]\n---\n", read{Hint: "[issue-number]",
@@ -105,8 +106,8 @@ func TestM6_FrontMatter(t *testing.T) {
 			BodyLine: 4, Mistakes: []string{"a.md: the file is not UTF-8 text"}}},
 		{"aliases are text", "---\na: &a [x, x]\nb: &b [*a, *a]\nallowed-tools: [*b, *b]\nmetadata: {c: *b}\n" +
 			"description: *a\n---\n", read{BodyLine: 8, Tools: []string{"[*b, *b]"}, Description: "*a",
-			Mistakes: []string{"a.md, line 5: metadata has to be fields of its own, each on a line below it, so it has " +
-				"no effect", "a.md, line 2: unknown fields have no effect: a, b; the supported fields are " +
+			Mistakes: []string{"a.md, line 5: metadata has to be fields of its own, each on a line below it, so it " +
+				"has no effect", "a.md, line 2: unknown fields have no effect: a, b; the supported fields are " +
 				"description, argument-hint, allowed-tools, paths, hidden, metadata"}}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

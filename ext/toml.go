@@ -23,8 +23,8 @@ func parseTOMLCommand(f File, name string) (*Command, []Mistake) {
 	var mistakes []Mistake
 	for _, key := range slices.Sorted(maps.Keys(values)) {
 		if key != "prompt" && key != "description" && len(mistakes) < maxMistakes {
-			mistakes = append(mistakes, Mistake{f.Name, 0, shown(key) + " is unknown and has no effect; the supported " +
-				"names are prompt and description"})
+			mistakes = append(mistakes, Mistake{f.Name, 0, shown(key) +
+				" is unknown and has no effect; the supported names are prompt and description"})
 		}
 	}
 	written, _ := values["prompt"].(string)

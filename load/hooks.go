@@ -59,8 +59,8 @@ func ReadHooks(project *Project, getenv func(string) string) *ConfiguredHooks {
 			continue
 		}
 		if own = append(own, name); err != nil {
-			c.add(name, hooks.Parsed{Lost: []ext.Mistake{{File: name, Text: fmt.Sprintf("your hooks in it are not used: %v",
-				err)}}})
+			c.add(name, hooks.Parsed{Lost: []ext.Mistake{{File: name,
+				Text: fmt.Sprintf("your hooks in it are not used: %v", err)}}})
 			continue
 		}
 		parsed := hooks.Parse(ext.File{Name: name, Data: data})

@@ -202,8 +202,8 @@ func (s *Server) checkEnv() error {
 	return nil
 }
 
-// isName reports whether a text has letters, digits, underscores and some other characters only, and
-// not too many.
+// isName reports whether a text has letters, digits, underscores and some other characters only,
+// and not too many.
 func isName(text, others string) bool {
 	known := "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_" + others
 	return text != "" && len(text) <= maxName && strings.Trim(text, known) == ""
