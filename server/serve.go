@@ -191,9 +191,7 @@ func (x *session) putAway(ctx context.Context) {
 	if l.session.Status() == agent.StatusProcessing && !x.isHeld() { // its events lag behind
 		return
 	}
-	release, cancel := context.WithTimeout(ctx, x.server.times.release)
-	defer cancel()
-	if err := x.release(release); err != nil {
+	if err := x.release(ctx, x.server.times.release); err != nil {
 		x.server.options.Logger.Warn("a session could not be put away in order", "session", x.id, "error",
 			x.masked(err))
 	}
@@ -232,9 +230,7 @@ func (s *Server) drain(ctx context.Context) {
 			if state, _, _ := x.feed.summary(); state == StateWaiting { // nobody can answer any more
 				limit = time.Millisecond
 			}
-			release, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
-			defer cancel()
-			if err := x.release(release); err != nil {
+			if err := x.release(context.WithoutCancel(ctx), limit); err != nil {
 				s.options.Logger.Warn("what ran was cut off", "session", x.id, "error", x.masked(err))
 			}
 		})
@@ -247,9 +243,7 @@ func (s *Server) drain(ctx context.Context) {
 func (s *Server) Close() error {
 	if !s.draining.Swap(true) {
 		for _, x := range s.all() {
-			release, cancel := context.WithTimeout(context.Background(), time.Millisecond)
-			_ = x.release(release) // what runs is cut off
-			cancel()
+			_ = x.release(context.Background(), time.Millisecond) // what runs is cut off
 		}
 	}
 	s.end()

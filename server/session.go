@@ -360,13 +360,15 @@ func (x *session) ended(l *live, err error) {
 	}
 }
 
-// release ends the work on the session, so that it can go on later. If ctx ends first, running
-// calls are cut off.
-func (x *session) release(ctx context.Context) error {
+// release ends the work on the session, so that it can go on later. Calls that run longer than a
+// limit are cut off.
+func (x *session) release(ctx context.Context, limit time.Duration) error {
 	_, l := x.now()
 	if l == nil {
 		return nil
 	}
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
 	err := l.session.Release(ctx)
 	l.end()
 	<-l.done
