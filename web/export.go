@@ -85,8 +85,8 @@ func Export(ctx context.Context, w io.Writer, store journal.Store, id string, o 
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(x.block("sessions", "", -1, x.sessions),
-		x.block("export", "", -1, x.notes(overview))); err != nil {
+	if err := errors.Join(x.block("sessions", "", "", x.sessions),
+		x.block("export", "", "", x.notes(overview))); err != nil {
 		return err
 	}
 	if _, err := x.out.Write(end); err != nil {
@@ -166,11 +166,11 @@ func (x *exporter) session(ctx context.Context, id string, log journal.Reader) (
 		}
 	}
 	x.sessions = append(x.sessions, x.summary(o))
-	if err := x.block("overview", id, -1, o); err != nil {
+	if err := x.block("overview", id, "", o); err != nil {
 		return o, err
 	}
 	for first := 0; first < trace.Len(); first += exportRows {
-		if err := x.block("rows", id, first, trace.Rows(first, exportRows)); err != nil {
+		if err := x.block("rows", id, from(first), trace.Rows(first, exportRows)); err != nil {
 			return o, err
 		}
 	}
@@ -210,7 +210,7 @@ func (x *exporter) items(ctx context.Context, id string, trace *Trace) error {
 		if size += len(data); size < exportItem && i < trace.Len()-1 {
 			continue
 		}
-		if err := errors.Join(ctx.Err(), x.block("items", id, first, block)); err != nil {
+		if err := errors.Join(ctx.Err(), x.block("items", id, from(first), block)); err != nil {
 			return err
 		}
 		block, first, size = nil, i+1, 0
@@ -245,19 +245,9 @@ func (x *exporter) summary(o Overview) sessions.Summary {
 		Parent:  o.Parent, ForkOf: o.ForkOf, Problem: o.Problem}
 }
 
-// block writes a value as a block of data. Unless first is below 0, it is the number of the first
-// row in the block.
-func (x *exporter) block(kind, id string, first int, value any) error {
-	attributes := ""
-	if first >= 0 {
-		attributes = fmt.Sprintf(` data-first="%d"`, first)
-	}
-	return x.script(kind, id, attributes, value)
-}
-
-// script writes a block with attributes. Its JSON has no character that ends a script. The id is
-// one that journal.CheckID accepts, or empty.
-func (x *exporter) script(kind, id, attributes string, value any) error {
+// block writes a value as a block of data with attributes. Its JSON has no character that ends a
+// script. The id is one that journal.CheckID accepts, or empty.
+func (x *exporter) block(kind, id, attributes string, value any) error {
 	data, err := json.Marshal(value)
 	if err != nil {
 		return err
@@ -269,6 +259,9 @@ func (x *exporter) script(kind, id, attributes string, value any) error {
 		kind, attributes, data)
 	return err
 }
+
+// from returns the attribute of a block whose first row has a number.
+func from(row int) string { return fmt.Sprintf(` data-first="%d"`, row) }
 
 // outputs returns the hashes of the outputs that are kept whole, each once.
 func (t *Trace) outputs() (hashes []string) {
@@ -296,7 +289,7 @@ func (x *exporter) outputs(ctx context.Context, log journal.Reader, id string, t
 			x.tooLong++
 			continue
 		}
-		if err := x.script("output", id, ` data-hash="`+hash+`"`, string(text)); err != nil {
+		if err := x.block("output", id, ` data-hash="`+hash+`"`, string(text)); err != nil {
 			return err
 		}
 	}
