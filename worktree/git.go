@@ -110,12 +110,7 @@ func (g *runner) changes(ctx context.Context, dir string) (int, error) {
 
 // output runs git in a directory and returns what it prints, without the line break at the end.
 func (g *runner) output(ctx context.Context, dir string, args ...string) (string, error) {
-	return g.feed(ctx, dir, "", args...)
-}
-
-// feed is output with a standard input.
-func (g *runner) feed(ctx context.Context, dir, input string, args ...string) (string, error) {
-	return g.call(ctx, dir, input, (*exec.Cmd).Run, args...)
+	return g.call(ctx, dir, "", (*exec.Cmd).Run, args...)
 }
 
 // within is output for a command that changes files in the given directories only, where the kernel
@@ -125,7 +120,8 @@ func (g *runner) within(ctx context.Context, dirs []string, dir string, args ...
 	return g.call(ctx, dir, "", func(cmd *exec.Cmd) error { return runWithin(cmd, dirs) }, args...)
 }
 
-// call runs git by a function and returns what it prints, without the line break at the end.
+// call runs git with a standard input by a function, and returns what it prints, without the line
+// break at the end.
 func (g *runner) call(ctx context.Context, dir, input string, run func(*exec.Cmd) error, args ...string) (string,
 	error) {
 	ctx, cancel := context.WithTimeout(ctx, gitTime)

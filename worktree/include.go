@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 )
@@ -43,7 +44,7 @@ func (w *Worktree) include(ctx context.Context) (copied []string, err error) {
 	if err != nil || listed == "" {
 		return nil, err
 	}
-	ignored, err := w.git.feed(ctx, w.From, listed, "check-ignore", "-z", "--stdin")
+	ignored, err := w.git.call(ctx, w.From, listed, (*exec.Cmd).Run, "check-ignore", "-z", "--stdin")
 	if err != nil { // it fails if there is none
 		return nil, nil
 	}
