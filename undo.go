@@ -77,11 +77,11 @@ func notRecorded() error {
 // take back.
 func (s *Setup) Undo(ctx context.Context, o undo.Options, most int,
 	confirm func(ctx context.Context, plan UndoPlan) (bool, error)) (said string, err error) {
-	u, err := s.planUndo(ctx, o)
+	u, closeIt, err := s.planUndo(ctx, o)
 	if err != nil {
 		return "", err
 	}
-	defer func() { err = errors.Join(err, u.Close()) }()
+	defer func() { err = errors.Join(err, u.Close(), closeIt()) }()
 	plan := UndoPlan{Text: s.Secrets.String(u.Text(most))}
 	if u.Plan.Empty() && !u.Resumed {
 		return strings.TrimSpace(plan.Text), nil
@@ -111,39 +111,38 @@ func (s *Setup) Undo(ctx context.Context, o undo.Options, most int,
 	return said, nil
 }
 
-// planUndo plans an undo. The session has its workspace again when the undo is closed. The
-// environment is not the session's, which refuses names with control characters.
-func (s *Setup) planUndo(ctx context.Context, c undo.Options) (*undo.Undo, error) {
+// planUndo plans an undo. The caller closes it, and then calls done, which gives the session its
+// workspace again. The environment is not the session's, which refuses names with control
+// characters.
+func (s *Setup) planUndo(ctx context.Context, c undo.Options) (u *undo.Undo, done func() error, err error) {
 	p := s.checkpoints
 	if p == nil || p.recorder == nil {
-		return nil, notRecorded()
+		return nil, nil, notRecorded()
 	}
 	points, err := undo.ReadStored(ctx, s.store, p.owner)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	// the session has told it
 	place, closeIt, err := openAnyNames(ctx, s.EnvCommand(), s.helper, s.Machine.WorkDir(), func(string) {})
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	c.Checkpoints, c.Points, c.Env, c.Workspace = p.dir, points, place, p.workspace
 	if err := p.release(); err != nil {
-		return nil, errors.Join(err, closeIt())
+		return nil, nil, errors.Join(err, closeIt())
 	}
-	again := func() error {
+	done = func() error {
 		release, err := p.store.Use(context.WithoutCancel(ctx), p.workspace, p.owner)
 		if p.release = release; err != nil {
 			p.release = func() error { return nil }
 		}
-		return err
+		return errors.Join(closeIt(), err)
 	}
-	u, err := undo.New(ctx, c)
-	if err != nil {
-		return nil, errors.Join(err, closeIt(), again())
+	if u, err = undo.New(ctx, c); err != nil {
+		return nil, nil, errors.Join(err, done())
 	}
-	u.AfterClose(func() error { return errors.Join(closeIt(), again()) })
-	return u, nil
+	return u, done, nil
 }
 
 // OpenPoints opens the directory of a session, on the machine where it is, as the session did. The

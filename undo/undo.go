@@ -246,12 +246,6 @@ func first(list []string, total, most int) string {
 	return cmp.Or(strings.Join(shown, ", "), "none")
 }
 
-// AfterClose makes Close call a function after it has released the workspace.
-func (u *Undo) AfterClose(then func() error) {
-	release := u.release
-	u.release = func() error { return errors.Join(release(), then()) }
-}
-
 // Close releases the workspace.
 func (u *Undo) Close() error { return errors.Join(u.recorder.Close(), u.release()) }
 
