@@ -192,7 +192,7 @@ func (f *FileDiff) showContent(ctx context.Context, s Store, b *strings.Builder,
 		return nil
 	}
 	_, text, _ := strings.Cut(string(diff.Diff(was, before, is, after)), "\n")
-	f.count(text)
+	f.Added, f.Removed = texts.ChangedLines(text)
 	b.WriteString(text)
 	return nil
 }
@@ -224,21 +224,6 @@ func gitMode(e *Entry) string {
 		return "120000"
 	}
 	return fmt.Sprintf("100%03o", e.Mode.Perm())
-}
-
-// count counts the lines of a unified diff.
-func (f *FileDiff) count(text string) {
-	body := false
-	for line := range strings.Lines(text) {
-		switch {
-		case strings.HasPrefix(line, "@@"):
-			body = true
-		case body && line[0] == '+':
-			f.Added++
-		case body && line[0] == '-':
-			f.Removed++
-		}
-	}
 }
 
 // Text returns the diff of all files.

@@ -257,7 +257,7 @@ func nextStrings(d *json.Decoder, yield func(string) bool) bool {
 // relative to it.
 func changes(r *Row, e *agent.ToolCallEnd, dir string) {
 	for _, c := range e.Changes {
-		added, removed := changedLines(c.Diff)
+		added, removed := texts.ChangedLines(c.Diff)
 		r.Added, r.Removed = r.Added+added, r.Removed+removed
 		if len(r.Paths) < maxRowPaths {
 			r.Paths = append(r.Paths, relative(c.Path, dir))
@@ -266,22 +266,6 @@ func changes(r *Row, e *agent.ToolCallEnd, dir string) {
 	if r.Text == "" && len(r.Paths) > 0 {
 		r.Text = line(strings.Join(r.Paths, ", "))
 	}
-}
-
-// changedLines counts the lines that a unified diff of one file adds and removes.
-func changedLines(diff string) (added, removed int) {
-	inHunk := false
-	for line := range strings.Lines(diff) {
-		switch {
-		case strings.HasPrefix(line, "@@"):
-			inHunk = true
-		case inHunk && line[0] == '+':
-			added++
-		case inHunk && line[0] == '-':
-			removed++
-		}
-	}
-	return added, removed
 }
 
 // relative returns a path relative to a directory, or the path itself if it is not below that. The

@@ -2,6 +2,7 @@ package web
 
 import (
 	"github.com/attractor-go/attractor/agent"
+	"github.com/attractor-go/attractor/internal/texts"
 	"github.com/attractor-go/attractor/llm"
 	"github.com/attractor-go/attractor/tool"
 )
@@ -158,7 +159,7 @@ func (s *sums) change(c tool.Change, path, from string, number int) {
 	}
 	s.byPath[path] = at
 	f := &s.files[at]
-	added, removed := changedLines(c.Diff)
+	added, removed := texts.ChangedLines(c.Diff)
 	f.Path, f.Change, f.Added, f.Removed = path, string(c.Kind), f.Added+added, f.Removed+removed
 	if len(f.Rows) == 0 || f.Rows[len(f.Rows)-1] != number {
 		f.Rows = append(f.Rows, number)

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"strings"
 )
 
 // ErrTooLong means that a line was skipped because it is too long.
@@ -52,4 +53,20 @@ func (l *Lines) Next() (line []byte, err error) {
 		}
 		return bytes.TrimRight(line, "\r\n"), nil // an error comes again
 	}
+}
+
+// ChangedLines counts the lines that a unified diff of one file adds and removes.
+func ChangedLines(diff string) (added, removed int) {
+	inHunk := false
+	for line := range strings.Lines(diff) {
+		switch {
+		case strings.HasPrefix(line, "@@"):
+			inHunk = true
+		case inHunk && line[0] == '+':
+			added++
+		case inHunk && line[0] == '-':
+			removed++
+		}
+	}
+	return added, removed
 }
