@@ -2,17 +2,14 @@ package render
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 )
 
 // unimportant reports whether an argument says nothing about what a command does.
 func unimportant(name string) bool {
-	switch name {
-	case "command", "cmd", "description", "timeout_ms", "yield_time_ms", "max_output_tokens", "delay_ms",
-		"wait_for_previous", "timeout":
-		return true
-	}
-	return false
+	return slices.Contains([]string{"command", "cmd", "description", "timeout_ms", "yield_time_ms",
+		"max_output_tokens", "delay_ms", "wait_for_previous", "timeout"}, name)
 }
 
 // callArguments returns the arguments of a call, each on a line of its own, and texts of several

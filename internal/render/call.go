@@ -61,22 +61,22 @@ const maxSubject = 100
 func (s *Session) changed(changes []tool.Change) string {
 	var files []string
 	for _, c := range changes {
-		file := OneLine(s.relative(c.Path))
+		file := OneLine(relative(s.dir, c.Path))
 		switch c.Kind {
 		case tool.Created, tool.Deleted:
 			file += fmt.Sprintf(" (%s)", c.Kind)
 		case tool.Moved:
-			file = OneLine(s.relative(c.From)) + " → " + file
+			file = OneLine(relative(s.dir, c.From)) + " → " + file
 		}
 		files = append(files, file)
 	}
 	return strings.Join(files, ", ")
 }
 
-// relative returns the name of a file relative to the session's directory if it is in there, else
-// the name as it is.
-func (s *Session) relative(name string) string {
-	if below, err := filepath.Rel(s.dir, name); err == nil && filepath.IsLocal(below) {
+// relative returns the name of a file relative to a directory if it is in there, else the name as it
+// is.
+func relative(dir, name string) string {
+	if below, err := filepath.Rel(dir, name); err == nil && filepath.IsLocal(below) {
 		return below
 	}
 	return name

@@ -2,7 +2,6 @@ package render
 
 import (
 	"fmt"
-	"path/filepath"
 	"strconv"
 	"strings"
 
@@ -26,12 +25,7 @@ func changesOf(who string, q permit.Question) string {
 
 // changeOf returns what happens to a file, in words. Names below the directory are relative to it.
 func changeOf(dir string, c tool.Change) string {
-	name := func(path string) string {
-		if below, err := filepath.Rel(dir, path); dir != "" && err == nil && filepath.IsLocal(below) {
-			path = below
-		}
-		return OneLine(path)
-	}
+	name := func(path string) string { return OneLine(relative(dir, path)) }
 	switch c.Kind {
 	case tool.Created:
 		return "create " + name(c.Path)

@@ -66,14 +66,11 @@ func Approve(ctx context.Context, p Person, keep Keep, q permit.Question) (permi
 	defer release()
 	editor, edits := p.(Editor)
 	edits = edits && len(q.Refused) == 0
-	choices := Choices(q)
-	if q.Plan != "" {
-		choices = PlanChoices()
-	}
+	change := ""
 	if edits {
-		choices += "\n  e  change it first"
+		change = "\n  e  change it first"
 	}
-	p.Say(fmt.Sprintf("\n%s\n%s\n", Question(q), choices))
+	p.Say(fmt.Sprintf("\n%s\n%s%s\n", Question(q), Choices(q), change))
 	for range maxTries {
 		p.Discard()
 		line, err := p.ReadLine(ctx, AskLabel)

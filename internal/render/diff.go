@@ -2,8 +2,10 @@ package render
 
 import (
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/attractor-go/attractor/sanitize"
 	"github.com/attractor-go/attractor/tool"
@@ -114,24 +116,19 @@ func diffLines(diff string) (list []diffLine) {
 
 // hunk returns where a hunk begins in both files.
 func hunk(line string) (before, after int, ok bool) {
-	rest, ok := strings.CutPrefix(line, "@@ -")
-	if !ok {
+	found := hunkLine().FindStringSubmatch(line)
+	if found == nil {
 		return 0, 0, false
 	}
-	old, rest, ok := strings.Cut(rest, " +")
-	if !ok {
-		return 0, 0, false
-	}
-	now, _, ok := strings.Cut(rest, " @@")
-	if !ok {
-		return 0, 0, false
-	}
-	old, _, _ = strings.Cut(old, ",")
-	now, _, _ = strings.Cut(now, ",")
-	before, err1 := strconv.Atoi(old)
-	after, err2 := strconv.Atoi(now)
+	before, err1 := strconv.Atoi(found[1])
+	after, err2 := strconv.Atoi(found[2])
 	return before, after, err1 == nil && err2 == nil
 }
+
+// hunkLine matches the line at which a hunk begins.
+var hunkLine = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@`)
+})
 
 // diffs appends the diffs of what a call changed. With several files each has a line with its name.
 func (s *Session) diffs(changes []tool.Change) {
@@ -141,7 +138,7 @@ func (s *Session) diffs(changes []tool.Change) {
 			continue
 		}
 		if len(changes) > 1 {
-			s.line("  %s", s.paint(bold, OneLine(s.relative(c.Path))))
+			s.line("  %s", s.paint(bold, OneLine(relative(s.dir, c.Path))))
 		}
 		for _, line := range lines {
 			s.line("%s", line)

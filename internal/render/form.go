@@ -23,11 +23,10 @@ func ModelQuestion(q tool.Question) string {
 	if q.Problem != "" {
 		fmt.Fprintf(&b, "  The last answer does not fit: %s.\n", OneLine(q.Problem))
 	}
-	if q.Form != nil {
-		return sanitize.Blanks(b.String())
-	}
-	for i, option := range q.Options {
-		fmt.Fprintf(&b, "  %d. %s\n", i+1, OneLine(option))
+	if q.Form == nil {
+		for i, option := range q.Options {
+			fmt.Fprintf(&b, "  %d. %s\n", i+1, OneLine(option))
+		}
 	}
 	return sanitize.Blanks(b.String())
 }
@@ -42,18 +41,21 @@ type Form struct {
 	Required []string
 }
 
-// Names returns the names of the fields, the required ones first, each group sorted.
-func (f *Form) Names() []string {
-	names := slices.Sorted(maps.Keys(f.Properties))
-	slices.SortStableFunc(names, func(a, b string) int { return f.rank(a) - f.rank(b) })
-	return names
-}
+// Names returns the names of the fields, the required ones first, in their order.
+func (f *Form) Names() []string { return members(f.Properties, f.Required) }
 
-func (f *Form) rank(name string) int {
-	if slices.Contains(f.Required, name) {
-		return 0
+// members returns the names of the members of a schema: the required ones in their order, and then
+// the others, sorted.
+func members[V any](properties map[string]V, required []string) []string {
+	names := slices.Sorted(maps.Keys(properties))
+	rank := func(name string) int {
+		if i := slices.Index(required, name); i >= 0 {
+			return i
+		}
+		return len(required)
 	}
-	return 1
+	slices.SortStableFunc(names, func(a, b string) int { return rank(a) - rank(b) })
+	return names
 }
 
 // Label returns the prompt for a field.

@@ -9,8 +9,13 @@ import (
 	"github.com/attractor-go/attractor/sanitize"
 )
 
-// Choices returns the answers that a person can give about a call.
+// Choices returns the answers that a person can give about a call or a plan.
 func Choices(q permit.Question) string {
+	if q.Plan != "" {
+		return "  y  yes; you are asked about each change\n" +
+			"  a  yes, and files in the session's directories change without a question\n" +
+			"  n  no, go on planning; what you type after it is told to the agent"
+	}
 	list := "  y  yes, once\n"
 	if q.Allow != nil {
 		list += "  a  yes, and in this session always"
@@ -23,13 +28,6 @@ func Choices(q permit.Question) string {
 		list += "\n  g  the same, and in later sessions everywhere\n"
 	}
 	return list + "  n  no; what you type after it is told to the agent"
-}
-
-// PlanChoices returns the answers that a person can give about a plan.
-func PlanChoices() string {
-	return "  y  yes; you are asked about each change\n" +
-		"  a  yes, and files in the session's directories change without a question\n" +
-		"  n  no, go on planning; what you type after it is told to the agent"
 }
 
 // plan returns what a person is told about a plan.

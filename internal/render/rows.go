@@ -2,8 +2,9 @@ package render
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
-	"unicode"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/clipperhouse/displaywidth"
@@ -69,20 +70,10 @@ func columnsOf(grapheme string) (columns int) {
 
 // squeezed returns a text in which long runs of white space are replaced by their length, so that
 // they cannot push the rest of a call out of sight.
-func squeezed(text string) string {
-	var b strings.Builder
-	for {
-		start := strings.IndexFunc(text, unicode.IsSpace)
-		if start < 0 {
-			return b.String() + text
-		}
-		b.WriteString(text[:start])
-		text = text[start:]
-		end := len(text) - len(strings.TrimLeftFunc(text, unicode.IsSpace))
-		b.WriteString(squeezedRun(text[:end]))
-		text = text[end:]
-	}
-}
+func squeezed(text string) string { return blankRun().ReplaceAllStringFunc(text, squeezedRun) }
+
+// blankRun matches a run of what [unicode.IsSpace] reports.
+var blankRun = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[\s\v\x{85}\p{Z}]+`) })
 
 // squeezedRun returns a run of white space, or its length in words if it is long. What is before
 // the first line end and after the last one stays, unless it is long itself.

@@ -19,13 +19,18 @@ type table struct {
 func newTable(n *extast.Table, source []byte) *table {
 	t := &table{align: n.Alignments}
 	for row := n.FirstChild(); row != nil; row = row.NextSibling() {
+		_, header := row.(*extast.TableHeader)
+		var own look
+		if header {
+			own = strong
+		}
 		cells := make([][]piece, len(t.align))
 		i := 0
 		for cell := row.FirstChild(); cell != nil && i < len(cells); cell = cell.NextSibling() {
-			cells[i] = inline(cell, 0, source)
+			cells[i] = inline(cell, own, source)
 			i++
 		}
-		if _, is := row.(*extast.TableHeader); is {
+		if header {
 			t.header = cells
 		} else {
 			t.rows = append(t.rows, cells)
@@ -60,11 +65,6 @@ func (t *table) lines(style Style, columns int) []string {
 	}
 	if !shrink(widths, columns) {
 		return t.records(style, columns)
-	}
-	for i := range t.header {
-		for j := range t.header[i] {
-			t.header[i][j].look |= strong
-		}
 	}
 	lines := t.row(style, t.header, widths)
 	rule := ""
@@ -147,11 +147,7 @@ func (t *table) records(style Style, columns int) []string {
 			if len(cell) == 0 {
 				continue
 			}
-			var text []piece
-			for _, p := range t.header[i] {
-				text = append(text, piece{p.text, p.look | strong})
-			}
-			text = append(append(text, piece{": ", strong}), cell...)
+			text := slices.Concat(t.header[i], []piece{{": ", strong}}, cell)
 			for j, line := range style.wrap(text, max(columns-2, 0)) {
 				if j > 0 {
 					line = "  " + line

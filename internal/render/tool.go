@@ -3,7 +3,6 @@ package render
 import (
 	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -24,17 +23,9 @@ func Tool(def llm.ToolDefinition) (string, error) {
 			return "", err
 		}
 	}
-	rank := func(name string) int { // the required ones first, in their order
-		if i := slices.Index(schema.Required, name); i >= 0 {
-			return i
-		}
-		return len(schema.Required)
-	}
-	names := slices.Sorted(maps.Keys(schema.Properties))
-	slices.SortStableFunc(names, func(a, b string) int { return rank(a) - rank(b) })
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n    %s\n", def.Name, strings.ReplaceAll(strings.TrimSpace(def.Description), "\n", "\n    "))
-	for _, name := range names {
+	for _, name := range members(schema.Properties, schema.Required) {
 		p := schema.Properties[name]
 		optional := ""
 		if !slices.Contains(schema.Required, name) {

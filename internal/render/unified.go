@@ -10,14 +10,13 @@ import (
 // act on. If the style has no colour, it returns the text unchanged, so that a program can apply
 // it; whoever writes it to a terminal cleans it.
 func UnifiedDiff(style Style, text string) string {
+	if !style.Colour {
+		return text
+	}
 	var b strings.Builder
 	for line := range strings.Lines(text) {
 		content := strings.TrimSuffix(line, "\n")
 		end := line[len(content):]
-		if !style.Colour {
-			b.WriteString(line)
-			continue
-		}
 		content = sanitize.Text(content)
 		switch {
 		case strings.HasPrefix(content, "diff "), strings.HasPrefix(content, "--- "),
