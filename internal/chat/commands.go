@@ -146,22 +146,11 @@ func (p *program) chooseModel(arguments string) {
 	if to.Provider == "" {
 		to.Provider, to.ID = setup.ModelNamed(arguments)
 	}
-	p.background(func(ctx context.Context) error { return setup.SetModel(ctx, to.Provider, to.ID) },
-		p.told(func() string {
-			provider, model, _ := setup.Model()
-			return "the model is " + render.OneLine(provider) + "/" + render.OneLine(model) + " from the next answer on"
-		}))
-}
-
-// told returns a function that shows the error of a change, or a text if the change has worked.
-func (p *program) told(text func() string) func(error) {
-	return func(err error) {
-		if err != nil {
-			p.warn(err.Error())
-			return
-		}
-		p.note(text())
-	}
+	p.tell(p.note, func(ctx context.Context) (string, error) {
+		err := setup.SetModel(ctx, to.Provider, to.ID)
+		provider, model, _ := setup.Model()
+		return "the model is " + render.OneLine(provider+"/"+model) + " from the next answer on", err
+	})
 }
 
 // chooseEffort implements /effort.
@@ -174,10 +163,11 @@ func (p *program) chooseEffort(arguments string) {
 			cmp.Or(strings.Join(setup.Efforts(), ", "), "no levels that are known"))))
 		return
 	}
-	p.background(func(ctx context.Context) error { return setup.SetEffort(ctx, arguments) }, p.told(func() string {
+	p.tell(p.note, func(ctx context.Context) (string, error) {
+		err := setup.SetEffort(ctx, arguments)
 		_, _, effort := setup.Model()
-		return "the effort is " + render.OneLine(effort) + " from the next answer on"
-	}))
+		return "the effort is " + render.OneLine(effort) + " from the next answer on", err
+	})
 }
 
 // chooseMode implements /mode.
@@ -192,8 +182,10 @@ func (p *program) chooseMode(arguments string) {
 // setMode changes the mode.
 func (p *program) setMode(m permit.Mode) {
 	setup := p.current.setup
-	p.background(func(ctx context.Context) error { return setup.SetMode(ctx, m) },
-		p.told(func() string { return "the mode is " + string(setup.Mode()) }))
+	p.tell(p.note, func(ctx context.Context) (string, error) {
+		err := setup.SetMode(ctx, m)
+		return "the mode is " + string(setup.Mode()), err
+	})
 }
 
 // nextMode goes to the next mode. Full access has to be asked for by name.
@@ -222,21 +214,17 @@ func (p *program) compact(string) {
 			p.warn("nothing can be compacted while the session is " + p.task.what)
 			return
 		}
-		p.background(lines.Compact,
-			p.told(func() string { return "the conversation is compacted before the next answer" }))
+		p.tell(p.note, func(ctx context.Context) (string, error) {
+			return "the conversation is compacted before the next answer", lines.Compact(ctx)
+		})
 		return
 	}
-	p.start(&task{what: "compacting"}, func(ctx context.Context) func() {
-		var err error
-		busy := lines.Alone(ctx, "compacting", func() { err = session.Compact(ctx) })
-		err = errors.Join(busy, err)
-		return func() {
-			switch {
-			case errors.Is(err, context.Canceled):
-				p.note("interrupted; the conversation is compacted with the next message")
-			case err != nil:
-				p.warn(err.Error())
-			}
+	p.alone("compacting", session.Compact, func(err error) {
+		switch {
+		case errors.Is(err, context.Canceled):
+			p.note("interrupted; the conversation is compacted with the next message")
+		case err != nil:
+			p.warn(err.Error())
 		}
 	})
 }
@@ -287,15 +275,7 @@ func (p *program) resume(arguments string) {
 	}
 	c := p.another()
 	if arguments == "" {
-		p.background(func(ctx context.Context) error {
-			text, err := p.list(ctx)
-			p.post(func() { p.say(text) })
-			return err
-		}, func(err error) {
-			if err != nil {
-				p.warn(err.Error())
-			}
-		})
+		p.tell(p.say, p.list)
 		return
 	}
 	p.find(arguments, func(id string) {

@@ -34,8 +34,8 @@ func (p *program) export(arguments string) {
 		p.warn(err.Error())
 		return
 	}
-	p.background(func(ctx context.Context) error { return p.Export(ctx, c.setup, file) },
-		p.told(func() string {
-			return "the session is in " + render.OneLine(file) + ", without the secrets that are known"
-		}))
+	p.tell(p.note, func(ctx context.Context) (string, error) {
+		return "the session is in " + render.OneLine(file) + ", without the secrets that are known",
+			p.Export(ctx, c.setup, file)
+	})
 }

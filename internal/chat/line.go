@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
+	"github.com/attractor-go/attractor"
 	"github.com/attractor-go/attractor/agent"
 	"github.com/attractor-go/attractor/internal/render"
 	"github.com/attractor-go/attractor/internal/texts"
@@ -222,21 +224,27 @@ func (p *program) background(do func(ctx context.Context) error, then func(error
 	}()
 }
 
+// tell calls do on a goroutine of its own, beside the task, and shows the text that it returns, or
+// its error.
+func (p *program) tell(show func(text string), do func(ctx context.Context) (string, error)) {
+	text := ""
+	p.background(func(ctx context.Context) (err error) {
+		text, err = do(ctx)
+		return err
+	}, func(err error) {
+		if err != nil {
+			p.warn(err.Error())
+			return
+		}
+		show(text)
+	})
+}
+
 // callsCommand reports whether a line uses a command of files, a skill or a prompt of a server.
 func (p *program) callsCommand(text string) bool {
 	name, ok := commandName(text)
-	if !ok {
-		return false
-	}
-	if strings.HasPrefix(name, "mcp__") {
-		return true
-	}
-	for _, c := range p.current.names {
-		if c.Name == name {
-			return true
-		}
-	}
-	return false
+	return ok && (strings.HasPrefix(name, "mcp__") ||
+		slices.ContainsFunc(p.current.names, func(c attractor.Command) bool { return c.Name == name }))
 }
 
 // otherCommands returns, by the names of commands of Claude Code and codex that do not exist here,
@@ -260,15 +268,8 @@ func (p *program) unknown(text string) bool {
 	if !ok || strings.Contains(name, "/") || p.callsCommand(text) {
 		return false
 	}
-	known := make([]string, 0, len(p.current.names))
-	for _, c := range commands() {
-		known = append(known, c.name)
-	}
-	for _, c := range p.current.names {
-		known = append(known, c.Name)
-	}
 	words := len(strings.Fields(text))
-	near, alone := nearest(name, known), words == 1
+	near, alone := nearest("/"+name, p.commandNames()), words == 1
 	here, other := otherCommands()[name]
 	switch {
 	case other && words <= 2: // more are a text
@@ -285,7 +286,7 @@ func (p *program) unknown(text string) bool {
 	return true
 }
 
-// nearest returns the commands that a name was probably meant as.
+// nearest returns the commands that a word was probably meant as, each with its slash.
 func nearest(name string, known []string) (near []string) {
 	const far = 3
 	best := far
@@ -294,13 +295,13 @@ func nearest(name string, known []string) (near []string) {
 		if strings.HasPrefix(candidate, name) {
 			d = 1
 		}
-		if d > best || d >= far || d >= len(name) {
+		if d > best || d >= far || d >= len(name)-len("/") {
 			continue
 		}
 		if d < best {
 			best, near = d, nil
 		}
-		near = append(near, "/"+candidate)
+		near = append(near, candidate)
 	}
 	return near[:min(len(near), far)]
 }

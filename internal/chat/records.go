@@ -18,20 +18,13 @@ func (p *program) read(about string, read func(ctx context.Context, r journal.Re
 		p.warn(about + " is in the records of the session, which are not kept (--no-journal)")
 		return
 	}
-	text := ""
-	p.background(func(ctx context.Context) error {
+	p.tell(p.say, func(ctx context.Context) (string, error) {
 		r, err := c.config.Store.Read(ctx, c.session.ID())
 		if err != nil {
-			return err
+			return "", err
 		}
-		text, err = read(ctx, r)
-		return errors.Join(err, r.Close())
-	}, func(err error) {
-		if err != nil {
-			p.warn(err.Error())
-			return
-		}
-		p.say(text)
+		text, err := read(ctx, r)
+		return text, errors.Join(err, r.Close())
 	})
 }
 

@@ -35,6 +35,15 @@ func (p *program) start(t *task, work func(ctx context.Context) func()) {
 	}()
 }
 
+// alone runs a task during which nobody else has the session work, and passes its error to then.
+func (p *program) alone(what string, do func(ctx context.Context) error, then func(error)) {
+	lines := p.current.lines
+	p.start(&task{what: what}, func(ctx context.Context) func() {
+		err := lines.Alone(ctx, what, func() error { return do(ctx) })
+		return func() { then(err) }
+	})
+}
+
 // end ends the task, and calls then.
 func (p *program) end(then func()) {
 	p.task, p.stopping, p.dirty = nil, false, true

@@ -2,7 +2,6 @@ package chat
 
 import (
 	"context"
-	"errors"
 	"strings"
 
 	"github.com/attractor-go/attractor/internal/render"
@@ -32,20 +31,15 @@ func (p *program) runTyped(command, text, shown string) bool {
 	}
 	p.remember(text)
 	p.echo(shown, "")
-	setup, lines := p.current.setup, p.current.lines
-	what := "running " + render.Shorten(sanitize.Text(command), 60)
-	p.start(&task{what: what}, func(ctx context.Context) func() {
-		printed := false
-		var ran *tool.Ran
-		var err error
-		busy := lines.Alone(ctx, what, func() {
-			ran, err = setup.RunTyped(ctx, command, func(text string) {
-				printed = true
-				p.post(func() { p.add(text) })
-			})
+	setup, printed := p.current.setup, false
+	var ran *tool.Ran
+	p.alone("running "+render.Shorten(sanitize.Text(command), 60), func(ctx context.Context) (err error) {
+		ran, err = setup.RunTyped(ctx, command, func(text string) {
+			printed = true
+			p.post(func() { p.add(text) })
 		})
-		return func() { p.ranTyped(ran, printed, errors.Join(busy, err)) }
-	})
+		return err
+	}, func(err error) { p.ranTyped(ran, printed, err) })
 	return true
 }
 

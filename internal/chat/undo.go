@@ -27,24 +27,20 @@ func (p *program) redo(string) { p.takeBack(undo.Options{Redo: true}) }
 
 // takeBack shows what an undo would do, asks, and does it.
 func (p *program) takeBack(o undo.Options) {
-	setup, lines := p.current.setup, p.current.lines
-	p.start(&task{what: "taking changes back"}, func(ctx context.Context) func() {
-		said, err := "", error(nil)
-		busy := lines.Alone(ctx, "taking changes back", func() {
-			said, err = setup.Undo(ctx, o, mostPlanned, p.confirm)
-		})
-		err = errors.Join(busy, err)
-		return func() {
-			switch {
-			case errors.Is(err, context.Canceled):
-				p.note("nothing more is put back; /undo goes on if it was interrupted")
-			case errors.Is(err, undo.ErrNothing):
-				p.note(err.Error())
-			case err != nil:
-				p.warn(err.Error())
-			}
-			p.note(said)
+	setup, said := p.current.setup, ""
+	p.alone("taking changes back", func(ctx context.Context) (err error) {
+		said, err = setup.Undo(ctx, o, mostPlanned, p.confirm)
+		return err
+	}, func(err error) {
+		switch {
+		case errors.Is(err, context.Canceled):
+			p.note("nothing more is put back; /undo goes on if it was interrupted")
+		case errors.Is(err, undo.ErrNothing):
+			p.note(err.Error())
+		case err != nil:
+			p.warn(err.Error())
 		}
+		p.note(said)
 	})
 }
 

@@ -60,12 +60,12 @@ func TestN3_AloneRightAfterAnInput(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := New(&attractor.Setup{}, nil, nil)
 		c.running, c.rested = true, make(chan struct{})
-		if err := c.Alone(t.Context(), "undoing", func() {}); err == nil {
+		if err := c.Alone(t.Context(), "undoing", func() error { return nil }); err == nil {
 			t.Error("done beside an input")
 		}
 		c.follow(&agent.ProcessingEnd{})
 		ended := make(chan error, 1)
-		alone := func(ctx context.Context) { ended <- c.Alone(ctx, "undoing", func() {}) }
+		alone := func(ctx context.Context) { ended <- c.Alone(ctx, "undoing", func() error { return nil }) }
 		ctx, cancel := context.WithCancel(t.Context())
 		go alone(ctx)
 		synctest.Wait()

@@ -105,7 +105,7 @@ func (c *Conversation) Interrupt() {
 // Alone calls do while nothing else works on the session and no input begins. If something does, it
 // returns an error, but waits for the end of an input that the host was told of. Meanwhile lines
 // are told what is done. The end of ctx ends only the wait.
-func (c *Conversation) Alone(ctx context.Context, what string, do func()) error {
+func (c *Conversation) Alone(ctx context.Context, what string, do func() error) error {
 	c.giving.Lock()
 	c.settle(ctx)
 	if c.running {
@@ -119,6 +119,5 @@ func (c *Conversation) Alone(ctx context.Context, what string, do func()) error 
 		defer c.giving.Unlock()
 		c.alone = ""
 	}()
-	do()
-	return nil
+	return do()
 }
