@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/attractor-go/attractor/agent"
 	"github.com/attractor-go/attractor/ext"
@@ -52,32 +53,23 @@ func (s *Setup) Commands() []Command {
 }
 
 // openCommands prepares the reading of command files, and warns of those that must not be used.
+// Sessions in which nobody uses a command do not read them.
 func (s *Setup) openCommands(c *config) {
-	s.readFiles = func() *load.CommandFiles { return load.ReadCommands(s.Project, c.usersEnv) }
-	s.untrusted = s.Project.UntrustedCommands(c.usersEnv)
-	s.unused.Add("commands", s.untrusted, s.Project.Because())
-}
-
-// readCommands reads the files of commands, once. Sessions in which nobody uses a command do not
-// read them.
-func (s *Setup) readCommands() {
-	s.reading.Lock()
-	defer s.reading.Unlock()
-	if s.readFiles == nil {
-		return
-	}
-	files := s.readFiles()
-	s.readFiles = nil
-	s.commands = withFiles(s.commands, files)
-	for i := range s.commands {
-		if c := &s.commands[i]; c.Kind == FileCommand {
-			file := files.Named(c.Name)
-			c.fill = func(ctx context.Context, arguments string) (llm.Parts, error) {
-				return s.fillCommand(ctx, file, arguments, commandTime)
+	s.readCommands = sync.OnceFunc(func() {
+		files := load.ReadCommands(s.Project, c.usersEnv)
+		s.commands = withFiles(s.commands, files)
+		for i := range s.commands {
+			if c := &s.commands[i]; c.Kind == FileCommand {
+				file := files.Named(c.Name)
+				c.fill = func(ctx context.Context, arguments string) (llm.Parts, error) {
+					return s.fillCommand(ctx, file, arguments, commandTime)
+				}
 			}
 		}
-	}
-	s.unusable = files.Problems
+		s.unusable = files.Problems
+	})
+	s.untrusted = s.Project.UntrustedCommands(c.usersEnv)
+	s.unused.Add("commands", s.untrusted, s.Project.Because())
 }
 
 // withFiles returns skills and the commands of files. If a skill and a command have the same name,

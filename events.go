@@ -141,9 +141,6 @@ func (o *ownEvents) drain() {
 
 // waitForWarnings waits for events that are being shown.
 func (s *Setup) waitForWarnings() error {
-	s.warnings.wait()
+	s.warnings.busy.Wait()
 	return nil
 }
-
-// wait returns when no event is being shown.
-func (o *ownEvents) wait() { o.busy.Wait() }

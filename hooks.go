@@ -131,7 +131,10 @@ func (s *Setup) openHooks(c *config) error {
 	}
 	for i := range s.hooks.list {
 		h := &s.hooks.list[i]
-		if err := s.conditions.check(h.If); err != nil {
+		if h.If == "" {
+			continue
+		}
+		if _, err := s.conditions.set(h.If); err != nil {
 			s.warnings.add("hook_config",
 				fmt.Sprintf("%s, line %d: if: %v. The hook runs for every call that its matcher chooses", h.File,
 					h.Line, err))
@@ -294,15 +297,6 @@ func (r *ruleCache) set(rule string) (*rules.Set, error) {
 	}
 	r.sets[rule] = set
 	return set, nil
-}
-
-// check returns an error if a rule cannot be parsed.
-func (r *ruleCache) check(rule string) error {
-	if rule == "" {
-		return nil
-	}
-	_, err := r.set(rule)
-	return err
 }
 
 // applies reports whether a rule is about a call, or about a part of its script.

@@ -91,16 +91,10 @@ func readThere(ctx context.Context, e env.Environment, name string) ([]byte, err
 func runThere(ctx context.Context, e env.Environment, script string, limit int) (out []byte, exit env.Exit, err error) {
 	ctx, cancel := context.WithTimeout(ctx, lookTime)
 	defer cancel()
-	p, err := e.Start(ctx, env.Command{Script: script, Output: func(stream int, text []byte) {
+	result, err := env.Run(ctx, e, env.Command{Script: script, Output: func(stream int, text []byte) {
 		if stream == env.Stdout {
 			out = append(out, text[:min(len(text), limit-len(out))]...)
 		}
-	}})
-	if err != nil {
-		return nil, exit, err
-	}
-	if exit, err = p.Wait(ctx); err != nil {
-		return nil, exit, errors.Join(err, p.Kill(context.WithoutCancel(ctx)))
-	}
-	return out, exit, nil
+	}}, env.MaxTimeout)
+	return out, result.Exit, err
 }

@@ -98,15 +98,14 @@ type Setup struct {
 	warnings ownEvents
 	unused   load.Unused
 	commands []Command
-	// readFiles reads the files of commands; nil if that was done. unusable says what is wrong with
-	// them, and untrusted names those that must not be used.
-	readFiles func() *load.CommandFiles
-	reading   sync.Mutex // held while they are read
-	unusable  []error
-	untrusted []string
-	filling   atomic.Pointer[context.CancelCauseFunc] // of a command whose message is being made
-	typed     atomic.Int64                            // commands that a person has run
-	session   *agent.Session
+	// readCommands reads the files of commands, once. unusable says what is wrong with them, and
+	// untrusted names those that must not be used.
+	readCommands func()
+	unusable     []error
+	untrusted    []string
+	filling      atomic.Pointer[context.CancelCauseFunc] // of a command whose message is being made
+	typed        atomic.Int64                            // commands that a person has run
+	session      *agent.Session
 	// wantedChecks is config.Checks, and checks what became of them; nil without any.
 	wantedChecks Checks
 	checks       *sessionChecks

@@ -1,18 +1,17 @@
 package attractor
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"os/exec"
 	"path"
 	"slices"
-	"strings"
 
 	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/env/shellenv"
 	"github.com/attractor-go/attractor/internal/shquote"
+	"github.com/attractor-go/attractor/internal/texts"
 )
 
 // openShell opens an environment behind a command that needs only a shell there. An empty directory
@@ -53,35 +52,22 @@ func shellPrefix(ctx context.Context, command []string) ([]string, error) {
 	return nil, err
 }
 
+// maxComplaint limits the lines of what a command says of its failure.
+const maxComplaint = 5
+
 // lastLine runs a command of this machine, and returns the last line that it prints.
 func lastLine(ctx context.Context, command []string, more ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, lookTime)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, command[0], append(slices.Clip(command[1:]), more...)...)
-	var out, complaint tail
+	var out, complaint texts.Tail
 	cmd.Stdout, cmd.Stderr, cmd.WaitDelay = &out, &complaint, env.DefaultGrace
 	err := cmd.Run()
 	if ctx.Err() != nil {
 		err = context.Cause(ctx)
 	}
 	if err != nil {
-		return "", fmt.Errorf("%s: %w: %s", command[0], err, oneLine(string(complaint)))
+		return "", fmt.Errorf("%s: %w: %s", command[0], err, oneLine(complaint.Last(maxComplaint)))
 	}
-	text := strings.TrimSuffix(string(out), "\n")
-	return text[strings.LastIndexByte(text, '\n')+1:], nil
-}
-
-// tail keeps the end of what is written to it.
-type tail []byte
-
-// maxTail limits the bytes that a tail keeps.
-const maxTail = 4 << 10
-
-// Write implements [io.Writer].
-func (t *tail) Write(p []byte) (int, error) {
-	*t = append(*t, p[max(0, len(p)-maxTail):]...)
-	if n := len(*t) - maxTail; n > 0 {
-		*t = bytes.Clone((*t)[n:])
-	}
-	return len(p), nil
+	return out.String(), nil
 }
