@@ -124,19 +124,15 @@ const readOnlySession = "this session is read-only: you can read and search file
 
 // refusal returns why a call does not run, for the model.
 func (j *judgement) refusal() string {
-	if j.Verdict == tool.Ask {
-		return "it needs a person's approval" + j.because() +
-			", and nobody is there to give it. Do without it, or say what you would do and why"
+	if j.Verdict != tool.Ask {
+		return cmp.Or(j.Reason, "a hook denies it")
 	}
-	return cmp.Or(j.Reason, "a hook denies it")
-}
-
-// because returns why a call is asked about, in parentheses, or nothing if that is not known.
-func (j *judgement) because() string {
-	if j.Reason == "" {
-		return ""
+	because := ""
+	if j.Reason != "" {
+		because = " (" + j.Reason + ")"
 	}
-	return fmt.Sprintf(" (%s)", j.Reason)
+	return "it needs a person's approval" + because + ", and nobody is there to give it. Do without it, or say what " +
+		"you would do and why"
 }
 
 // Typed decides about a call that a person has written. It asks nobody, because the person wants

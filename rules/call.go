@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/attractor-go/attractor/env"
+	"github.com/attractor-go/attractor/internal/texts"
 	"github.com/attractor-go/attractor/rules/shell"
 	"github.com/attractor-go/attractor/tool"
 )
@@ -238,11 +239,7 @@ type led struct {
 
 // shortened returns a command for a message.
 func shortened(text string) string {
-	text = strings.Join(strings.Fields(text), " ")
-	if runes := []rune(text); len(runes) > 80 {
-		return string(runes[:80]) + "..."
-	}
-	return text
+	return texts.Cut(strings.Join(strings.Fields(text), " "), 80, "...")
 }
 
 // maxMentions is the number of words of a command that are taken for names of files.

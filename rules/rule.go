@@ -11,6 +11,7 @@ import (
 	"sync"
 	"unicode"
 
+	"github.com/attractor-go/attractor/internal/texts"
 	"github.com/attractor-go/attractor/tool"
 )
 
@@ -100,29 +101,11 @@ func (r *rule) checkName() error {
 	}
 	for _, known := range []string{"Bash", "Read", "Edit", "Write", "Grep", "Glob", "WebFetch", "WebSearch",
 		"Agent", "Task", "Skill"} {
-		if strings.EqualFold(known, r.name) || oneEdit(strings.ToLower(known), strings.ToLower(r.name)) {
+		if texts.Distance([]rune(strings.ToLower(known)), []rune(strings.ToLower(r.name))) < 2 {
 			return fmt.Errorf("%s: there is no tool %s; did you mean %s?", r.text, r.name, known)
 		}
 	}
 	return nil
-}
-
-// oneEdit reports whether one byte more, less or other makes a into b.
-func oneEdit(a, b string) bool {
-	if len(a) > len(b) {
-		a, b = b, a
-	}
-	i := 0
-	for i < len(a) && a[i] == b[i] {
-		i++
-	}
-	switch len(b) - len(a) {
-	case 0:
-		return i < len(a) && a[i+1:] == b[i+1:]
-	case 1:
-		return a[i:] == b[i+1:]
-	}
-	return false
 }
 
 // pattern reads what is in the parentheses.

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 )
@@ -28,6 +29,7 @@ const (
 type Log struct {
 	name    string
 	handler slog.Handler
+	ids     atomic.Int64 // of requests
 
 	mu       sync.Mutex
 	w        io.Writer
@@ -39,7 +41,6 @@ type Log struct {
 	over     bool // nothing more is written
 	tell     func(text string)
 	failed   error // not told yet
-	ids      int64 // of requests
 }
 
 // Open opens the file with this name for appending, and makes it readable for its owner only. A
@@ -221,18 +222,22 @@ func (l *Log) Close() error {
 // Write writes one line as it is. It has no error: a log that cannot be written ends, and its
 // session goes on.
 func (l *Log) Write(line []byte) (int, error) {
-	if tell, text := l.write(line); tell != nil {
-		tell(text)
+	l.mu.Lock()
+	err, tell := l.write(line), l.tell
+	if err != nil && tell == nil {
+		l.failed = err
+	}
+	l.mu.Unlock()
+	if err != nil && tell != nil {
+		tell(l.complaint(err))
 	}
 	return len(line), nil
 }
 
-// write writes one line. If that fails for the first time, it returns whom to tell what.
-func (l *Log) write(line []byte) (tell func(string), text string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
+// write writes one line, unless the log has ended. An error ends it.
+func (l *Log) write(line []byte) (err error) {
 	if l.over {
-		return nil, ""
+		return nil
 	}
 	if l.grown(); l.size+int64(len(line)) > l.limit-lastLine {
 		l.over = true
@@ -241,35 +246,17 @@ func (l *Log) write(line []byte) (tell func(string), text string) {
 			time.Now().Format(time.RFC3339Nano), l.size)
 	}
 	if l.patience > 0 {
-		if err := l.file.SetWriteDeadline(time.Now().Add(l.patience)); err != nil {
-			return l.end(err)
-		}
+		err = l.file.SetWriteDeadline(time.Now().Add(l.patience))
 	}
-	n, err := l.w.Write(line)
-	l.size += int64(n)
-	if err != nil {
-		return l.end(err)
+	if err == nil {
+		var n int
+		n, err = l.w.Write(line)
+		l.size += int64(n)
 	}
-	return nil, ""
-}
-
-// end ends the log for an error.
-func (l *Log) end(err error) (tell func(string), text string) {
-	l.over = true
+	l.over = l.over || err != nil
 	var inFile *fs.PathError
-	if !errors.As(err, &inFile) {
+	if err != nil && !errors.As(err, &inFile) {
 		err = fmt.Errorf("%s: %w", l.name, err)
 	}
-	if l.tell == nil {
-		l.failed = err
-	}
-	return l.tell, l.complaint(err)
-}
-
-// nextID returns the number of a request.
-func (l *Log) nextID() int64 {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.ids++
-	return l.ids
+	return err
 }
