@@ -98,15 +98,6 @@ func withFiles(skills []Command, files *load.CommandFiles) []Command {
 	return all
 }
 
-// addCommand adds a command, unless there is one of its name. It returns the command that counts.
-func (s *Setup) addCommand(c Command) Command {
-	if i := slices.IndexFunc(s.commands, func(has Command) bool { return has.Name == c.Name }); i >= 0 {
-		return s.commands[i]
-	}
-	s.commands = append(s.commands, c)
-	return c
-}
-
 // Command returns what a person means by a line that begins with /: the content of a command, of a
 // skill or, by mcp__SERVER__PROMPT, of a prompt of an MCP server, with the arguments in the rest of
 // the line. is is false for any other line, which is sent as it is, such as one that begins with

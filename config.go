@@ -326,11 +326,6 @@ func (c *Config) contradiction() error {
 	case (c.Resume != "" || c.Fork != "") && c.Store == nil:
 		return fail(ErrConfig, "the configuration names a session and no Store that has it")
 	}
-	return c.checkKinds()
-}
-
-// checkKinds returns what is wrong with the first of the Kinds that cannot be one.
-func (c *Config) checkKinds() error {
 	for _, k := range c.Kinds {
 		if err := k.Check(); err != nil {
 			return fail(ErrConfig, "the provider %q of the configuration: %w", k.Name, err)

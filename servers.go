@@ -280,15 +280,6 @@ func (p *places) emptyDir() (string, error) {
 	return filepath.EvalSymlinks(dir)
 }
 
-// removeEmpty removes the directories that were made for servers, with what these have left there.
-func (p *places) removeEmpty() error {
-	var errs []error
-	for _, dir := range p.empty {
-		errs = append(errs, os.RemoveAll(dir))
-	}
-	return errors.Join(errs...)
-}
-
 // boxFor returns the sandbox of the session, or one like it that also reaches hosts.
 func (p *places) boxFor(hosts []string) (*sandbox.Sandbox, error) {
 	if len(hosts) == 0 || p.confine.Network {
@@ -314,5 +305,8 @@ func (p *places) close() error {
 	for _, box := range p.boxes {
 		errs = append(errs, box.Close())
 	}
-	return errors.Join(append(errs, p.removeEmpty())...)
+	for _, dir := range p.empty { // with what servers have left there
+		errs = append(errs, os.RemoveAll(dir))
+	}
+	return errors.Join(errs...)
 }

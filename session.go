@@ -56,7 +56,11 @@ func (s *Session) open(ctx context.Context, c *Config) (err error) {
 		return err
 	}
 	s.setup.Gate.HowToAllow = howToAllow
-	s.setup.onEvent(s.keepWarning)
+	s.setup.onEvent(func(ev agent.Event) {
+		if w, ok := ev.(*agent.Warning); ok {
+			s.warn(w.Text)
+		}
+	})
 	for _, err := range s.setup.Unmasked {
 		s.warn(err.Error())
 	}
@@ -109,13 +113,6 @@ func Prepare(ctx context.Context, c Config) (*Setup, error) {
 		o.Client, o.Env, o.Journal, o.State, o.Next = kept.Client, kept.Env, kept.Journal, kept.State, kept.Next
 	}
 	return s, nil
-}
-
-// keepWarning keeps the text of an event that is a warning.
-func (s *Session) keepWarning(ev agent.Event) {
-	if w, ok := ev.(*agent.Warning); ok {
-		s.warn(w.Text)
-	}
 }
 
 // warn keeps a warning, unless there are too many.

@@ -30,8 +30,8 @@ func (s *Setup) openSkills(c *config) {
 	}
 	for _, skill := range s.Skills.List {
 		if skill.ForUser {
-			s.addCommand(Command{Name: skill.Name, Description: skill.Description, Hint: skill.Hint, Kind: SkillCommand,
-				Origin: skill.Origin, File: skill.File,
+			s.commands = append(s.commands, Command{Name: skill.Name, Description: skill.Description, Hint: skill.Hint,
+				Kind: SkillCommand, Origin: skill.Origin, File: skill.File,
 				fill: func(ctx context.Context, arguments string) (llm.Parts, error) {
 					return s.fillSkill(ctx, skill, arguments)
 				}})

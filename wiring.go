@@ -279,23 +279,18 @@ func (s *Setup) instrument() {
 	}
 }
 
-// unusedText returns the warning about what of the session's project is not used, or "" if nothing
-// is unused.
-func (s *Setup) unusedText() string {
-	if s.far == nil || len(s.unused.Parts) == 0 {
-		return s.unused.Text(s.named)
-	}
-	return fmt.Sprintf("These parts of the project are not used, because %s: %s.", s.unused.Why,
-		strings.Join(s.unused.Parts, "; "))
-}
-
 // TellsUnused reports whether a warning of the session says what of the project is not used.
 func (s *Setup) TellsUnused() bool { return len(s.unused.Parts) > 0 }
 
 // tellUnused warns of what the project has that is not used.
 func (s *Setup) tellUnused(c *config) {
 	s.unused.Add("rules", s.Project.AllowingRules(c.getenv), s.Project.Because())
-	if text := s.unusedText(); text != "" {
+	text := s.unused.Text(s.named)
+	if s.far != nil && s.TellsUnused() {
+		text = fmt.Sprintf("These parts of the project are not used, because %s: %s.", s.unused.Why,
+			strings.Join(s.unused.Parts, "; "))
+	}
+	if text != "" {
 		s.warnings.add("untrusted", text)
 	}
 }

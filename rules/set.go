@@ -131,8 +131,8 @@ type Set struct {
 	homeSecrets     []string // where links in the home directory lead that have the names of secrets
 }
 
-// Load reads rules. Its error joins the errors of all sources, each with the file, the line and what
-// is wrong.
+// Load reads rules. Its error joins the errors of all sources, each with the file, the line and
+// what is wrong.
 func Load(dirs Dirs, sources ...Source) (*Set, error) {
 	s := &Set{dirs: dirs}
 	if s.dirs.Roots == nil {

@@ -11,10 +11,8 @@ import (
 
 	"github.com/attractor-go/attractor/agent"
 	"github.com/attractor-go/attractor/env"
-	"github.com/attractor-go/attractor/env/sandbox"
 	"github.com/attractor-go/attractor/internal/texts"
 	"github.com/attractor-go/attractor/permit"
-	"github.com/attractor-go/attractor/profile/profiles"
 )
 
 // oneOf returns an error unless a text is one of the choices.
@@ -25,19 +23,16 @@ func oneOf(text string, choices []string) error {
 	return fmt.Errorf("must be %s, not %q", texts.Or(choices), text)
 }
 
+// among returns a check that a text is one of the choices.
+func among(choices ...string) func(text string) error {
+	return func(text string) error { return oneOf(text, choices) }
+}
+
 // checkProviders and the other check functions return an error unless a text is a value of their
 // setting. The error continues a sentence that begins with the name of the setting.
 func checkProviders(text string) error {
 	_, err := readNamed(text)
 	return err
-}
-
-func checkProfile(text string) error { return oneOf(text, profiles.Names()) }
-
-func checkLevel(text string) error { return oneOf(text, sandbox.Levels()) }
-
-func checkUnasked(text string) error {
-	return oneOf(text, []string{string(sandbox.Off), string(sandbox.Observe)})
 }
 
 func checkMode(text string) error {
@@ -47,8 +42,6 @@ func checkMode(text string) error {
 	return oneOf(text, permit.ModeNames())
 }
 
-func checkOnLimit(text string) error { return oneOf(text, LimitActionNames()) }
-
 // CacheAuto is the value of cache_lifetime that leaves the choice to the session.
 const CacheAuto = "auto"
 
@@ -56,8 +49,6 @@ const CacheAuto = "auto"
 func CacheLifetimes() []string {
 	return []string{CacheAuto, string(agent.CacheShort), string(agent.CacheLong)}
 }
-
-func checkCacheLifetime(text string) error { return oneOf(text, CacheLifetimes()) }
 
 func checkLimit(text string) error {
 	if err := ParseLimits(new(env.Limits), text); err != nil {

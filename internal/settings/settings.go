@@ -125,7 +125,7 @@ func aboutModels() []Setting {
 				"before it is full; 0 means that of attractor models, or unknown"},
 		{Key: "idle_timeout", Kind: KindDuration, Why: "it depends on your provider", Default: "5m0s",
 			Usage: "give up when the model is silent for this `duration`"},
-		{Key: "profile", Kind: KindText, Why: "it also chooses the model", check: checkProfile,
+		{Key: "profile", Kind: KindText, Why: "it also chooses the model", check: among(profiles.Names()...),
 			Usage: "choose the profile, which has the prompt and the tools, by `name`: " + texts.Or(profiles.Names()) +
 				" (default: the provider's)"},
 		{Key: "native", Kind: KindSwitch, Project: RightAny, Default: "false",
@@ -177,9 +177,11 @@ func aboutPermissions() []Setting {
 		{Key: "rules", Kind: KindFiles, Why: ownRulesFile, Joins: true,
 			Usage: "also use the permission rules in this `file`; can be repeated (attractor rules --help " +
 				"describes them)"},
-		{Key: "sandbox", Kind: KindText, Project: RightStricter, check: checkLevel, Default: string(sandbox.Off),
-			Usage: "confine commands to this `level`: " + texts.Or(sandbox.Levels())},
-		{Key: "unasked", Kind: KindText, Why: permits, check: checkUnasked, Default: string(sandbox.Off),
+		{Key: "sandbox", Kind: KindText, Project: RightStricter, check: among(sandbox.Levels()...),
+			Default: string(sandbox.Off),
+			Usage:   "confine commands to this `level`: " + texts.Or(sandbox.Levels())},
+		{Key: "unasked", Kind: KindText, Why: permits, check: among(string(sandbox.Off), string(sandbox.Observe)),
+			Default: string(sandbox.Off),
 			Usage: "run commands that would ask without a question at this `level`: observe, where they can change " +
 				"nothing and only what that refuses asks; or off"},
 		{Key: "network", Kind: KindSwitch, Why: permits, Default: "false",
@@ -203,14 +205,14 @@ func aboutLimits() []Setting {
 			Usage: "stop after `n` rounds of tool calls; 0 means no limit"},
 		{Key: "max_turns", Kind: KindNumber, Project: RightStricter, Default: "0",
 			Usage: "stop after `n` responses of the model; 0 means no limit"},
-		{Key: "on_limit", Kind: KindText, Project: RightAny, check: checkOnLimit, Default: "stop",
+		{Key: "on_limit", Kind: KindText, Project: RightAny, check: among(LimitActionNames()...), Default: "stop",
 			Usage: "take this `action` at --max-rounds or --max-turns: stop, or summarize to get a last text from " +
 				"the model"},
 		{Key: "budget_usd", Kind: KindAmount, Project: RightStricter, Default: "0",
 			Usage: "stop before the session and its subagents spend more than this `amount` of US dollars"},
 		{Key: "budget_tokens", Kind: KindNumber, Project: RightStricter, Default: "0",
 			Usage: "stop before the session and its subagents use more than `n` tokens"},
-		{Key: "cache_lifetime", Kind: KindText, Why: costs, check: checkCacheLifetime, Default: CacheAuto,
+		{Key: "cache_lifetime", Kind: KindText, Why: costs, check: among(CacheLifetimes()...), Default: CacheAuto,
 			Usage: "ask the provider to keep the prompt in its cache for this `time`, where there is a choice: " +
 				texts.Or(CacheLifetimes()) + "; auto is an hour where that is cheaper"},
 		{Key: "keep_cache", Kind: KindSwitch, Why: costs, Default: "false",
@@ -234,23 +236,20 @@ func aboutLimits() []Setting {
 
 // onlyFlags returns, by names that are no settings, what to do instead.
 func onlyFlags() map[string]string {
-	const flagOnly = "it can only be a flag"
-	return map[string]string{"yes": `write "mode": "full"`, "ask": `write "mode": "ask"`, "read_only": flagOnly,
-		"image": flagOnly, "debug": flagOnly, "dir": flagOnly, "worktree": flagOnly, "env_command": flagOnly,
-		"resume":   flagOnly,
-		"fork":     flagOnly,
-		"continue": flagOnly, "json": flagOnly, "timeout": flagOnly, "output_schema": flagOnly, "output": flagOnly,
-		"result": flagOnly, "check": flagOnly,
-		"check_rounds":  flagOnly,
-		"check_timeout": flagOnly, "view": flagOnly, "input": flagOnly, "answer_timeout": flagOnly,
-		"mcp_wait":        flagOnly,
-		"trust_project":   flagOnly + ", because with it any project that you open could start programs",
+	instead := map[string]string{"yes": `write "mode": "full"`, "ask": `write "mode": "ask"`,
+		"trust_project":   "it can only be a flag, because with it any project that you open could start programs",
 		"api_key":         "keys are in variables of the environment, such as ANTHROPIC_API_KEY",
-		"model_providers": "write \"providers\"",
+		"model_providers": `write "providers"`,
 		"hooks":           "hooks have files of their own: hooks.json beside this file (attractor hooks --help)",
 		"mcp_servers": "servers have files of their own: mcp.json beside this file, or .mcp.json in a project " +
 			"(attractor mcp --help)",
 		"permissions": "rules have files of their own (attractor rules --help)"}
+	for _, name := range []string{"read_only", "image", "debug", "dir", "worktree", "env_command", "resume", "fork",
+		"continue", "json", "timeout", "output_schema", "output", "result", "check", "check_rounds", "check_timeout",
+		"view", "input", "answer_timeout", "mcp_wait"} {
+		instead[name] = "it can only be a flag"
+	}
+	return instead
 }
 
 // Place says where a value comes from. A higher place takes precedence over a lower one.
