@@ -77,7 +77,11 @@ func (s *Values) Without(why string) (keys []string) {
 func (s *Values) looser(key, text string) string {
 	was, origin := s.Text(key), "the default is"
 	if users := s.Get(key); users != nil {
-		was, origin = s.joined(key), users.Origin.String()+" has"
+		var texts []string
+		for _, v := range slices.Backward(s.Counting(key)) { // later ones take precedence
+			texts = append(texts, v.Text...)
+		}
+		was, origin = strings.Join(texts, ","), users.Origin.String()+" has"
 	}
 	ok := true
 	switch key {
@@ -96,16 +100,6 @@ func (s *Values) looser(key, text string) string {
 		return ""
 	}
 	return origin + " " + was
-}
-
-// joined returns the values of a setting that count as one text, in which later ones take
-// precedence.
-func (s *Values) joined(key string) string {
-	var texts []string
-	for _, v := range slices.Backward(s.Counting(key)) {
-		texts = append(texts, v.Text...)
-	}
-	return strings.Join(texts, ",")
 }
 
 // strictness orders the levels of sandboxes.
