@@ -71,7 +71,8 @@ func TestU23_ResumedWhereTheDirectoryLeads(t *testing.T) {
 func TestO4_UndoInASessionWhereTheDirectoryLeads(t *testing.T) {
 	top, hooks := realTemp(t), realTemp(t)
 	dir := filepath.Join(top, "sub")
-	if err := errors.Join(os.Mkdir(dir, 0o700), os.WriteFile(filepath.Join(dir, "pre-commit"), nil, 0o700)); err != nil {
+	if err := errors.Join(os.Mkdir(dir, 0o700),
+		os.WriteFile(filepath.Join(dir, "pre-commit"), nil, 0o700)); err != nil {
 		t.Fatal(err)
 	}
 	b := newTeam(t, nil, calls(t, "shell", object{"command": "rm pre-commit"}), fakellm.Turn{Text: "done"})

@@ -215,7 +215,8 @@ func (k *keeper) removeForgotten() {
 	list, _ := os.ReadDir(k.park)
 	for _, e := range list {
 		info, err := e.Info()
-		if err == nil && (info.Mode() == env.PlaceholderFile || info.Mode()&^movable == env.PlaceholderDir|fs.ModeDir) &&
+		if err == nil &&
+			(info.Mode() == env.PlaceholderFile || info.Mode()&^movable == env.PlaceholderDir|fs.ModeDir) &&
 			time.Since(info.ModTime()) > forgotten {
 			_ = os.Remove(filepath.Join(k.park, e.Name())) // the next session tries again
 		}
