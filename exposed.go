@@ -77,9 +77,9 @@ func besides(file string, look func(text []byte) string) string {
 	return look(text)
 }
 
-// besideExports returns which line of a script is the first that does more than export one variable,
-// which starts nothing, with a value that runs nothing. It does not return the line: the model reads
-// why an edit asks, and the file may be a link to one that holds secrets.
+// besideExports returns which line of a script is the first that does more than export one
+// variable, which starts nothing, with a value that runs nothing. It does not return the line: the
+// model reads why an edit asks, and the file may be a link to one that holds secrets.
 func besideExports(text []byte) string {
 	const value = `(?:[A-Za-z0-9_./:@%+,-]|\$\w+|\$\{\w+\})*|'[^']*'|"(?:[^"$` + "`" + `\\]|\$\w+|\$\{\w+\})*"`
 	export := regexp.MustCompile(`^export ([A-Za-z_]\w*)=(?:` + value + `)$`)

@@ -211,8 +211,8 @@ func TestU17_LinkedSecretsAreNotTold(t *testing.T) {
 			t.Fatal(err)
 		}
 		config := b.config()
-		config.Mode, config.Getenv = permit.ModeAcceptEdits, variables("ANTHROPIC_API_KEY", "k", "ANTHROPIC_BASE_URL", b.url,
-			"HOME", secrets)
+		config.Mode = permit.ModeAcceptEdits
+		config.Getenv = variables("ANTHROPIC_API_KEY", "k", "ANTHROPIC_BASE_URL", b.url, "HOME", secrets)
 		b.submit(config, "look")
 		if text := b.lastResults(); !strings.Contains(text, c.told) || strings.Contains(text, "hidden-from-the-model") {
 			t.Errorf("%s: the model reads\n%s", link, text)
