@@ -30,10 +30,10 @@ type Result struct {
 }
 
 // Undo carries out a plan. It first writes the plan to a file, and removes that when it is done. If
-// it does not come so far, an Undo of what ReadPlan has read from the file finishes it. Undo changes
-// a path only if it still is as the plan says; other paths are left alone and named in the result.
-// An error ends it before its end: the context's, a lost connection, a full store. If the file
-// exists and the plan is not from it, the error is ErrUnfinished.
+// it does not come so far, an Undo of what ReadPlan has read from the file finishes it. Undo
+// changes a path only if it still is as the plan says; other paths are left alone and named in the
+// result. An error ends it before its end: the context's, a lost connection, a full store. If the
+// file exists and the plan is not from it, the error is ErrUnfinished.
 func Undo(ctx context.Context, w Workspace, p *Plan, file string) (Result, error) {
 	if !p.begun {
 		if err := p.save(file); err != nil {

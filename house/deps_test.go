@@ -186,8 +186,8 @@ var rooms = map[string][]string{
 		"github.com/google/jsonschema-go/jsonschema"},
 	"internal/tty": {"internal/atomicfile", "sanitize", "github.com/clipperhouse/displaywidth", "golang.org/x/sys/...",
 		"golang.org/x/term"},
-	"internal/render": {"sanitize", "agent", "env", "env/capture", "llm", "mcp", "permit", "sessions/costs", "tool",
-		"github.com/clipperhouse/displaywidth", "github.com/yuin/goldmark/..."},
+	"internal/render": {"sanitize", "agent", "env", "env/capture", "internal/texts", "llm", "mcp", "permit",
+		"sessions/costs", "tool", "github.com/clipperhouse/displaywidth", "github.com/yuin/goldmark/..."},
 	"cmd/attractor-env":    {"internal/landlock", "golang.org/x/sys/..."},
 	"cmd/attractor-remote": {"env/remote/serve"},
 }

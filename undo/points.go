@@ -236,8 +236,8 @@ func (p *Points) Write(ctx context.Context, checkpoints string, turn int, place 
 	if err != nil {
 		return "", fmt.Errorf("the files of turn %d are not all in %s: %w", turn, texts.Shown(e.WorkDir()), p.gone(err))
 	}
-	text = fmt.Sprintf("%s of turn %d are in %s; what was not recorded is not, such as .git", texts.Count(made, "path"), turn,
-		e.WorkDir())
+	text = fmt.Sprintf("%s of turn %d are in %s; what was not recorded is not, such as .git",
+		texts.Count(made, "path"), turn, e.WorkDir())
 	if out, err := withoutHead(ctx, e); err != nil {
 		return "", err
 	} else if out {

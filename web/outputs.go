@@ -54,10 +54,10 @@ func (s *Server) noOutput(ctx context.Context, id string) error {
 }
 
 // Output returns the part that a request wants of an output that a journal keeps: its path has the
-// id of the session and the hash of the output, and its query may have offset and limit, which count
-// the bytes of the text without the secrets that the masker knows. If there is more, the header
-// Attractor-Next gets the offset of the next part. The error for an output that is not kept wraps
-// fs.ErrNotExist.
+// id of the session and the hash of the output, and its query may have offset and limit, which
+// count the bytes of the text without the secrets that the masker knows. If there is more, the
+// header Attractor-Next gets the offset of the next part. The error for an output that is not kept
+// wraps fs.ErrNotExist.
 func Output(h http.Header, r *http.Request, store journal.Store, m *secret.Masker) ([]byte, error) {
 	offset, err := webguard.Number(r, "offset", 0, 0, int64(1)<<50)
 	if err != nil {

@@ -54,8 +54,8 @@ func TestO4_UndoInAnEditor(t *testing.T) {
 		t.Errorf("asked: %v", e.asks)
 	}
 	seen := shown(e.of(session))
-	for _, want := range []string{"has changed nothing", "must be a number, from 0", "-one\\n+two", "Taken back: 2 paths",
-		"A redo takes this back", "An undo takes this back",
+	for _, want := range []string{"has changed nothing", "must be a number, from 0", "-one\\n+two",
+		"Taken back: 2 paths", "A redo takes this back", "An undo takes this back",
 		`"status":"failed"`, `"status":"completed"`} {
 		if !strings.Contains(seen, want) {
 			t.Errorf("the editor does not see %q in %s", want, seen)

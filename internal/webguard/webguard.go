@@ -87,8 +87,8 @@ func CheckSite(r *http.Request) error {
 	return nil
 }
 
-// Number returns a parameter of the query, or the default if it is missing. Other numbers than those
-// from least to most are an error.
+// Number returns a parameter of the query, or the default if it is missing. Other numbers than
+// those from least to most are an error.
 func Number[N int | int64](r *http.Request, name string, missing, least, most N) (N, error) {
 	text := r.URL.Query().Get(name)
 	if text == "" {
