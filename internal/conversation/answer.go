@@ -49,18 +49,20 @@ func ContextFull(resp *llm.Response) error {
 	if resp.Finish.Reason != llm.FinishContextLength {
 		return nil
 	}
-	return &llm.Error{Kind: llm.ErrContextLength, Provider: resp.Provider, Code: resp.Finish.Raw, Usage: resp.Usage,
-		Final:   true,
-		Message: "the model's window was full before its answer was finished"}
+	return failed(resp, llm.ErrContextLength, "the model's window was full before its answer was finished")
+}
+
+// failed returns an answer that is of no use as an error.
+func failed(resp *llm.Response, kind error, message string) error {
+	return &llm.Error{Kind: kind, Provider: resp.Provider, Code: resp.Finish.Raw, Usage: resp.Usage, Final: true,
+		Message: message}
 }
 
 // Useless returns an error for an answer of a side call that was refused or for which the
 // window was too small.
 func Useless(resp *llm.Response) error {
 	if resp.Finish.Reason == llm.FinishContentFilter {
-		return &llm.Error{Kind: llm.ErrContentFilter, Provider: resp.Provider, Code: resp.Finish.Raw, Usage: resp.Usage,
-			Final:   true,
-			Message: "the model or its provider refused to answer"}
+		return failed(resp, llm.ErrContentFilter, "the model or its provider refused to answer")
 	}
 	return ContextFull(resp)
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"math"
 	"regexp"
 	"slices"
 	"strings"
@@ -41,27 +42,32 @@ func Chars(parts llm.Parts) int {
 }
 
 // Text returns parts as text, without those that only a provider reads.
-func Text(parts llm.Parts) string {
+func Text(parts llm.Parts) string { return written(parts, "", math.MaxInt/4) }
+
+// Transcript returns the texts, calls and results of parts, with a label for the texts. Most limits
+// a call or a result, in bytes, and a text to four times as much.
+func Transcript(parts llm.Parts, label string, most int) string {
+	return written(slices.DeleteFunc(slices.Clone(parts), IsMedia), "["+label+"] ", most)
+}
+
+// written returns a line for each part that is not only for a provider, with a prefix for texts.
+func written(parts llm.Parts, prefix string, most int) string {
 	var b strings.Builder
 	for _, part := range parts {
 		switch p := part.(type) {
 		case llm.Text:
-			b.WriteString(p.Text + cited(p.Sources))
+			b.WriteString(prefix + Limited(p.Text, 4*most) + Limited(cited(p.Sources), most) + "\n")
 		case llm.Opaque:
-			if p.Search == nil {
-				continue
+			if p.Search != nil {
+				fmt.Fprintf(&b, "[%s]\n", p.Search)
 			}
-			fmt.Fprintf(&b, "[%s]", p.Search)
 		case llm.ToolCall:
-			fmt.Fprintf(&b, "[call %s] %s", p.Name, p.Args)
+			fmt.Fprintf(&b, "[call %s] %s\n", p.Name, Limited(p.Args, most))
 		case llm.ToolResult:
-			fmt.Fprintf(&b, "[result of %s] %s", p.Name, p.Content.Text())
+			fmt.Fprintf(&b, "[result of %s] %s\n", p.Name, Limited(p.Content.Text(), most))
 		case llm.Media:
-			fmt.Fprintf(&b, "[%s]", p.MIME)
-		default:
-			continue
+			fmt.Fprintf(&b, "[%s]\n", p.MIME)
 		}
-		b.WriteString("\n")
 	}
 	return b.String()
 }
@@ -75,51 +81,20 @@ func cited(list []llm.Source) string {
 	return b.String()
 }
 
-// Transcript returns the texts, calls and results of parts, with a label for the texts. Most limits
-// a call or a result, in bytes, and a text to four times as much.
-func Transcript(parts llm.Parts, label string, most int) string {
-	var b strings.Builder
-	for _, part := range parts {
-		switch p := part.(type) {
-		case llm.Text:
-			fmt.Fprintf(&b, "[%s] %s%s\n", label, Limited(p.Text, 4*most), Limited(cited(p.Sources), most))
-		case llm.Opaque:
-			if p.Search != nil {
-				fmt.Fprintf(&b, "[%s]\n", p.Search)
-			}
-		case llm.ToolCall:
-			fmt.Fprintf(&b, "[call %s] %s\n", p.Name, Limited(p.Args, most))
-		case llm.ToolResult:
-			fmt.Fprintf(&b, "[result of %s] %s\n", p.Name, Limited(p.Content.Text(), most))
-		}
-	}
-	return b.String()
-}
-
 // UniqueCalls returns parts in which each tool call has an id of its own, because results are
 // matched by id and servers repeat or omit them.
 func UniqueCalls(parts llm.Parts) llm.Parts {
-	var seen map[string]bool
-	fixed := parts
-	for i, part := range parts {
+	seen, fixed := map[string]bool{}, slices.Clone(parts)
+	for i, part := range fixed {
 		call, ok := part.(llm.ToolCall)
 		if !ok {
 			continue
-		}
-		if seen == nil {
-			seen = map[string]bool{}
 		}
 		sent := call.ID
 		for n := 2; call.ID == "" || seen[call.ID]; n++ {
 			call.ID = fmt.Sprintf("%s_%d", cmp.Or(sent, "call"), n)
 		}
-		seen[call.ID] = true
-		if call.ID != sent {
-			if &fixed[0] == &parts[0] {
-				fixed = slices.Clone(parts)
-			}
-			fixed[i] = call
-		}
+		seen[call.ID], fixed[i] = true, call
 	}
 	return fixed
 }
@@ -138,10 +113,7 @@ func Canonical(args string) string {
 	if dec.Decode(&value) != nil || dec.More() {
 		return args
 	}
-	text, err := json.Marshal(value)
-	if err != nil {
-		return args
-	}
+	text, _ := json.Marshal(value) // which never fails for what was JSON
 	return string(text)
 }
 
@@ -202,9 +174,6 @@ func Arguments(text string) json.RawMessage {
 	if trimmed[0] == '{' && json.Valid([]byte(trimmed)) {
 		return json.RawMessage(trimmed)
 	}
-	raw, err := json.Marshal(map[string]string{"_raw": text})
-	if err != nil { // cannot happen with a map of strings
-		return json.RawMessage("{}")
-	}
+	raw, _ := json.Marshal(map[string]string{"_raw": text}) // which never fails for strings
 	return raw
 }
