@@ -1,11 +1,11 @@
 package cli
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
 	"os"
-	"sync"
 
 	"github.com/attractor-go/attractor"
 	"github.com/attractor-go/attractor/agent"
@@ -28,9 +28,8 @@ type view struct {
 	// richOut says that the answer is for a screen.
 	richOut bool
 
-	mu     sync.Mutex
-	abort  func() // called when a write has failed
-	failed error  // the first write that failed
+	failed context.Context // ends with the error of the first event that could not be written
+	fail   context.CancelCauseFunc
 }
 
 // styleOf returns how text looks on a stream.
@@ -42,6 +41,7 @@ func styleOf(stream any, getenv func(string) string) render.Style {
 // known to be for people.
 func newView(t terminal, asJSON, markdown bool) *view {
 	v := &view{stdout: t.out}
+	v.failed, v.fail = context.WithCancelCause(context.Background())
 	if asJSON {
 		v.events = inForm(t.out, sanitize.JSON)
 		return v
@@ -69,38 +69,28 @@ func (v *view) show(ev agent.Event) {
 	if w, ok := ev.(*agent.Warning); ok && v.warnings != nil {
 		warn(v.warnings, w.Text)
 	}
-	if v.failure() == nil {
-		v.fail(writeLine(v.events, ev))
-	}
+	v.write(ev)
 }
 
 // showOwn shows an event of the host to a program. A person is asked instead.
 func (v *view) showOwn(ev attractor.Event) {
-	if v.events != nil && v.failure() == nil {
-		v.fail(writeLine(v.events, ev))
+	if v.events != nil {
+		v.write(ev)
+	}
+}
+
+// write writes an event, unless an earlier one could not be written.
+func (v *view) write(ev any) {
+	if v.failure() != nil {
+		return
+	}
+	if err := writeLine(v.events, ev); err != nil {
+		v.fail(err)
 	}
 }
 
 // failure returns the first error of a write of an event.
-func (v *view) failure() error {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	return v.failed
-}
-
-// fail aborts the session if an event could not be written.
-func (v *view) fail(err error) {
-	if err == nil {
-		return
-	}
-	v.mu.Lock()
-	v.failed = err
-	abort := v.abort
-	v.mu.Unlock()
-	if abort != nil {
-		abort()
-	}
-}
+func (v *view) failure() error { return context.Cause(v.failed) }
 
 // writeLine writes a value as a line of JSON.
 func writeLine(w io.Writer, value any) error {
@@ -109,17 +99,8 @@ func writeLine(w io.Writer, value any) error {
 	return enc.Encode(value)
 }
 
-// onFailure sets the function that is called when events can no longer be written. It calls it at
-// once if that has happened already.
-func (v *view) onFailure(abort func()) {
-	v.mu.Lock()
-	v.abort = abort
-	failed := v.failed
-	v.mu.Unlock()
-	if failed != nil {
-		abort()
-	}
-}
+// onFailure has a function called on a goroutine of its own when events can no longer be written.
+func (v *view) onFailure(abort func()) { context.AfterFunc(v.failed, abort) }
 
 // answer prints the final answer, which is all that standard output gets without --json. An
 // incomplete input may have none.
