@@ -63,7 +63,7 @@ func Run(ctx context.Context, o Options) (Ended, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	p := &program{Options: o, ctx: ctx, posts: make(chan func()), ended: make(chan struct{}),
-		turn: make(chan struct{}, 1), changed: make(chan struct{}, 1)}
+		turn: render.NewTurns(), changed: make(chan struct{}, 1)}
 	defer close(p.ended)
 	var err error
 	if p.history, err = tty.OpenHistory(o.History); err != nil {
@@ -99,7 +99,7 @@ type program struct {
 	ctx     context.Context
 	posts   chan func()
 	ended   chan struct{} // closed when nobody takes posts any more
-	turn    chan struct{} // full while the person is asked
+	turn    render.Turns
 	changed chan struct{} // has a value if the mode has changed
 
 	front   front

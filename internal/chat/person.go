@@ -46,18 +46,7 @@ func (p *program) reply(ctx context.Context, q tool.Question) (tool.Answer, erro
 
 // Take implements [render.Person].
 func (p person) Take(ctx context.Context) (release func(), err error) {
-	select {
-	case p.turn <- struct{}{}:
-	case <-ctx.Done():
-		return nil, context.Cause(ctx)
-	case <-p.ended:
-		return nil, errEnded
-	}
-	if ctx.Err() != nil {
-		<-p.turn
-		return nil, context.Cause(ctx)
-	}
-	return func() { <-p.turn }, nil
+	return p.turn.Take(ctx)
 }
 
 // Say implements [render.Person].

@@ -22,8 +22,8 @@ import (
 type console struct {
 	in   io.Reader
 	out  io.Writer
-	line *lastLine     // through which out leads
-	turn chan struct{} // full while somebody asks
+	line *lastLine // through which out leads
+	turn render.Turns
 
 	tty      *os.File // the controlling terminal; nil if there is none
 	terminal *os.File // in, if that is a terminal
@@ -44,7 +44,7 @@ type typed struct {
 const maxAnswer = 64 << 10
 
 func newConsole(in io.Reader, out io.Writer) *console {
-	c := &console{in: in, out: out, line: lineOf(out), turn: make(chan struct{}, 1),
+	c := &console{in: in, out: out, line: lineOf(out), turn: render.NewTurns(),
 		lines: bufio.NewReaderSize(in, maxAnswer)}
 	if c.line == nil {
 		c.line = &lastLine{out: out}
@@ -83,17 +83,10 @@ func openConsole(t terminal) *console {
 // Take waits until nobody else asks. The caller then writes its question, discards what was typed
 // so far, reads the answer and calls release.
 func (c *console) Take(ctx context.Context) (release func(), err error) {
-	select {
-	case c.turn <- struct{}{}:
-	case <-ctx.Done():
-		return nil, context.Cause(ctx)
+	if release, err = c.turn.Take(ctx); err == nil {
+		c.line.bell()
 	}
-	if ctx.Err() != nil {
-		<-c.turn
-		return nil, context.Cause(ctx)
-	}
-	c.line.bell()
-	return func() { <-c.turn }, nil
+	return release, err
 }
 
 // ask returns the line with which a person answers a question that is not about a tool call.

@@ -27,6 +27,27 @@ type Person interface {
 	ReadLine(ctx context.Context, label string) (string, error)
 }
 
+// Turns lets those who ask a person do so one at a time. It is full while somebody asks.
+type Turns chan struct{}
+
+// NewTurns returns the turns of a person whom nobody asks yet.
+func NewTurns() Turns { return make(Turns, 1) }
+
+// Take waits until nobody else asks, or the context ends. The caller calls release after its
+// question.
+func (t Turns) Take(ctx context.Context) (release func(), err error) {
+	select {
+	case t <- struct{}{}:
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+	if ctx.Err() != nil {
+		<-t
+		return nil, context.Cause(ctx)
+	}
+	return func() { <-t }, nil
+}
+
 // Editor is a Person who can change a text.
 type Editor interface {
 	Person
