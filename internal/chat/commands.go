@@ -80,18 +80,20 @@ func ownCommand(text string) (c command, arguments string, is bool) {
 	return c, "", false
 }
 
-// allowed returns the function of a command, or one that says why the command cannot run now.
-func (p *program) allowed(c command) func(*program, string) {
+// noSession says what to do without a session.
+const noSession = "no session is open: /resume opens one, /clear begins a new one"
+
+// call runs a command, or says why it cannot run now.
+func (p *program) call(c command, arguments string) {
 	needs := c.name != "help" && c.name != "quit" && c.name != "resume" && c.name != "clear"
 	switch {
 	case p.task != nil && !c.anytime:
-		return func(p *program, _ string) {
-			p.warn(fmt.Sprintf("/%s waits until nothing runs; Ctrl-C interrupts what does", c.name))
-		}
+		p.warn(fmt.Sprintf("/%s waits until nothing runs; Ctrl-C interrupts what does", c.name))
 	case p.current == nil && needs:
-		return func(p *program, _ string) { p.warn("no session is open: /resume opens one, /clear begins a new one") }
+		p.warn(noSession)
+	default:
+		c.run(p, arguments)
 	}
-	return c.run
 }
 
 // help lists the commands and the keys.

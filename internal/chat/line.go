@@ -33,7 +33,7 @@ func (p *program) enterShown(text, shown string, typed bool) bool {
 		}
 		p.remember(text)
 		p.echo(shown, "")
-		p.allowed(c)(p, arguments)
+		p.call(c, arguments)
 		return true
 	}
 	if command, is := typedCommand(text); is && typed {
@@ -45,9 +45,9 @@ func (p *program) enterShown(text, shown string, typed bool) bool {
 		p.echo(shown, "")
 		return true
 	case p.current == nil || p.task != nil && !p.task.steers:
-		p.hint = "not yet: " + p.doing()
-		if p.current == nil && p.task == nil {
-			p.hint = "no session is open: /resume opens one, /clear begins a new one"
+		p.hint = noSession
+		if p.task != nil {
+			p.hint = "not yet: " + p.task.what
 		}
 		return false
 	case p.unknown(text):
@@ -64,14 +64,6 @@ func (p *program) enterShown(text, shown string, typed bool) bool {
 	}
 	p.submit(text)
 	return true
-}
-
-// doing says what runs.
-func (p *program) doing() string {
-	if p.task == nil {
-		return "nothing runs"
-	}
-	return p.task.what
 }
 
 // echo shows what the person has sent, and from where, unless that is empty.

@@ -26,7 +26,7 @@ func (p *program) runTyped(command, text, shown string) bool {
 		p.hint = "a command of yours waits until nothing runs; Ctrl-C interrupts what does"
 		return false
 	case p.current == nil:
-		p.hint = "no session is open: /resume opens one, /clear begins a new one"
+		p.hint = noSession
 		return false
 	}
 	p.remember(text)
