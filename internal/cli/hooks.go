@@ -14,8 +14,7 @@ import (
 )
 
 func newHooks(t terminal) *cobra.Command {
-	var dir string
-	var trustProject, asJSON bool
+	f := new(extensionFlags)
 	cmd := &cobra.Command{
 		Use:   "hooks",
 		Short: "List hooks",
@@ -36,17 +35,14 @@ The tools have Claude Code's names. These files count, in this order:
 Hooks prints a line for each hook. The state is ready, or needs trust. docs/extending.md describes events, input and output.`,
 		Args: takes(),
 		RunE: func(*cobra.Command, []string) error {
-			project, err := load.ReadProject(dir, os.Getenv, trustProject)
+			project, err := load.ReadProject(f.dir, os.Getenv, f.trustProject)
 			if err != nil {
 				return hostError(err)
 			}
-			return listHooks(t, load.ReadHooks(project, os.Getenv), asJSON)
+			return listHooks(t, load.ReadHooks(project, os.Getenv), f.json)
 		},
 	}
-	flags := cmd.Flags()
-	flags.StringVar(&dir, "dir", ".", "list the hooks for this `directory`")
-	flags.BoolVar(&trustProject, "trust-project", false, "list the project's hooks as if you trusted it")
-	flags.BoolVar(&asJSON, "json", false, "print a JSON array")
+	f.register(cmd, "print a JSON array")
 	return cmd
 }
 
