@@ -12,7 +12,6 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
-	"golang.org/x/term"
 
 	"github.com/attractor-go/attractor"
 	"github.com/attractor-go/attractor/internal/chat"
@@ -70,7 +69,7 @@ func (f *chatFlags) register(flags *pflag.FlagSet) {
 // bothTerminals returns the terminal on which a person both types and reads, or nil.
 func bothTerminals(t terminal) (in, out *os.File) {
 	in, ok := t.in.(*os.File)
-	if !ok || !term.IsTerminal(int(in.Fd())) || !isTerminal(t.out) {
+	if !ok || !isTerminal(in) || !isTerminal(t.out) {
 		return nil, nil
 	}
 	return in, os.Stdout

@@ -3,10 +3,8 @@ package cli
 import (
 	"errors"
 	"fmt"
-	"os"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
 	envserve "github.com/attractor-go/attractor/env/remote/serve"
 )
@@ -53,7 +51,7 @@ not run it: attractor does.`,
 
 // notTyped returns an error if somebody has typed a command that speaks to a program.
 func notTyped(t terminal) error {
-	if in, ok := t.in.(*os.File); ok && term.IsTerminal(int(in.Fd())) {
+	if isTerminal(t.in) {
 		return errors.New("standard input is a terminal, and this command speaks to a program: attractor runs it at " +
 			"the other end of --env-command (docs/environments.md)")
 	}

@@ -221,12 +221,9 @@ func runTool(ctx context.Context, t terminal, registry *tool.Registry, e env.Env
 	return nil
 }
 
-// printOutcome prints a result as the model gets it.
-func printOutcome(t terminal, outcome *tool.Outcome) error { return printParts(t, outcome.Model) }
-
-// printParts prints a result as the model gets it, and the type and size of media.
-func printParts(t terminal, parts llm.Parts) error {
-	for _, part := range parts {
+// printOutcome prints a result as the model gets it, and the type and size of media.
+func printOutcome(t terminal, outcome *tool.Outcome) error {
+	for _, part := range outcome.Model {
 		var err error
 		switch p := part.(type) {
 		case llm.Text:

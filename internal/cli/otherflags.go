@@ -44,23 +44,15 @@ func otherFlags() map[string]string {
 // otherCommand returns what takes the place here of a command of claude, codex or opencode that
 // does not exist, or "".
 func otherCommand(parent *cobra.Command, name string) string {
-	switch parent.CommandPath() + " " + name {
-	case "attractor exec":
-		return "attractor run"
-	case "attractor resume":
-		return "attractor chat --resume"
-	case "attractor login", "attractor auth":
-		return "a key in a variable, such as ANTHROPIC_API_KEY (attractor models --providers)"
-	case "attractor update", "attractor upgrade":
-		return "installing it again (docs/install.md)"
-	case "attractor skills":
-		return "attractor commands"
-	case "attractor init":
-		return "/init in attractor chat"
-	case "attractor mcp add", "attractor mcp remove":
-		return "a file (attractor mcp --help)"
-	}
-	return ""
+	const key = "a key in a variable, such as ANTHROPIC_API_KEY (attractor models --providers)"
+	const again, file = "installing it again (docs/install.md)", "a file (attractor mcp --help)"
+	return map[string]string{
+		"attractor exec": "attractor run", "attractor resume": "attractor chat --resume",
+		"attractor login": key, "attractor auth": key,
+		"attractor update": again, "attractor upgrade": again,
+		"attractor skills": "attractor commands", "attractor init": "/init in attractor chat",
+		"attractor mcp add": file, "attractor mcp remove": file,
+	}[parent.CommandPath()+" "+name]
 }
 
 // unknownFlagError adds to the error about an unknown flag what takes its place here, if it is one

@@ -31,7 +31,7 @@ func (f *viewFlag) check(kept bool) error {
 }
 
 // ownViewer serves the page for a session of this process, one after the other, as long as the
-// process has any. The zero value serves nothing.
+// process has any.
 type ownViewer struct {
 	server   *web.Server
 	listener net.Listener
@@ -76,9 +76,6 @@ func (v *ownViewer) open(page *protocol.Page) string {
 
 // Close ends the page.
 func (v *ownViewer) Close() error {
-	if v.server == nil {
-		return nil
-	}
 	v.end()
 	return <-v.ended
 }

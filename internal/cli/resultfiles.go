@@ -49,8 +49,7 @@ func (f resultFiles) overlap() bool {
 		return false
 	}
 	output, err := f.output.Stat()
-	result, err2 := f.result.Stat()
-	return err == nil && err2 == nil && output.Mode().IsRegular() && os.SameFile(output, result)
+	return err == nil && output.Mode().IsRegular() && samePlace(f.output, f.result)
 }
 
 // createFile creates or truncates the file that a flag names.

@@ -24,13 +24,6 @@ func hasSecrets(environ []string) bool {
 	})
 }
 
-// tellUnmasked warns about secrets that cannot be masked.
-func tellUnmasked(t terminal, unmasked []error) {
-	for _, err := range unmasked {
-		warn(t.err, err.Error())
-	}
-}
-
 // maskedOut calls print with a terminal whose standard output is masked. What was printed before an
 // error is shown whole.
 func maskedOut(t terminal, print func(terminal) error) error {

@@ -33,7 +33,7 @@ directory, run: attractor run --continue
 An id can be shortened to its first characters. Sessions are kept in $XDG_STATE_HOME/attractor/sessions, or in
 ~/.local/state/attractor/sessions if XDG_STATE_HOME is not set. Each is a file of JSON lines.`,
 	}
-	read := func(ctx context.Context, id string, run func(context.Context, terminal, journal.Reader) error) error {
+	read := func(ctx context.Context, id string, run shower) error {
 		return readSession(ctx, id, func(r journal.Reader) error {
 			tellTorn(t, r)
 			if err := run(ctx, t, r); err != nil {
@@ -42,7 +42,7 @@ An id can be shortened to its first characters. Sessions are kept in $XDG_STATE_
 			return nil
 		})
 	}
-	one := func(use, short string, run func(context.Context, terminal, journal.Reader) error) *cobra.Command {
+	one := func(use, short string, run shower) *cobra.Command {
 		return &cobra.Command{Use: use + " <id>", Short: short, Args: takes(sessionID()),
 			ValidArgsFunction: completeSession, RunE: func(cmd *cobra.Command, args []string) error {
 				return read(cmd.Context(), args[0], run)
@@ -52,17 +52,18 @@ An id can be shortened to its first characters. Sessions are kept in $XDG_STATE_
 		newSessionsShow(t, read),
 		one("events", "Print the events of a session as JSON, one per line", printEvents),
 		newSessionsExport(t, func(ctx context.Context, id string) error {
-			return read(ctx, id,
-				ofMasked(exportSession))
+			return read(ctx, id, ofMasked(exportSession))
 		}),
 		one("replay", "Replay a session from its journal and report the first difference", replaySession))
 	return cmd
 }
 
+// shower prints something about the session of a journal.
+type shower func(ctx context.Context, t terminal, r journal.Reader) error
+
 // ofMasked returns a function that shows a session without the secrets of the environment: answers
 // of the model are kept as they were.
-func ofMasked(show func(context.Context, terminal, journal.Reader) error) func(context.Context, terminal,
-	journal.Reader) error {
+func ofMasked(show shower) shower {
 	return func(ctx context.Context, t terminal, r journal.Reader) error {
 		return maskedOut(t, func(t terminal) error { return show(ctx, t, r) })
 	}
@@ -117,17 +118,15 @@ func newSessionsRm(t terminal) *cobra.Command {
 }
 
 // newSessionsShow returns the command that shows a session or what it has cost.
-func newSessionsShow(t terminal, read func(context.Context, string, func(context.Context, terminal,
-	journal.Reader) error) error) *cobra.Command {
+func newSessionsShow(t terminal, read func(context.Context, string, shower) error) *cobra.Command {
 	var cost bool
 	cmd := &cobra.Command{Use: "show <id>", Short: "Show a session and its turns, with the turn numbers for run --fork",
 		Args: takes(sessionID()), ValidArgsFunction: completeSession,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			show := showSession
 			if cost {
-				show = showCosts
+				return read(cmd.Context(), args[0], ofMasked(showCosts))
 			}
-			return read(cmd.Context(), args[0], ofMasked(show))
+			return read(cmd.Context(), args[0], ofMasked(showSession))
 		}}
 	cmd.Flags().BoolVar(&cost, "cost", false,
 		"show what the session has cost instead, by model and by part of its prompt, which is paid again with "+

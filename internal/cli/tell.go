@@ -37,7 +37,9 @@ func tellOpened(t terminal, setup *attractor.Setup) {
 	tellElsewhere(t, setup)
 	tellUntrusted(t, setup)
 	tellNotes(t, setup)
-	tellUnmasked(t, setup.Unmasked)
+	for _, secret := range setup.Unmasked {
+		warn(t.err, secret.Error())
+	}
 }
 
 // tellAbandoned lists the processes that a killed attractor had left behind. They have been ended.
