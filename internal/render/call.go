@@ -73,8 +73,8 @@ func (s *Session) changed(changes []tool.Change) string {
 	return strings.Join(files, ", ")
 }
 
-// relative returns the name of a file relative to a directory if it is in there, else the name as it
-// is.
+// relative returns the name of a file relative to a directory if it is in there, else the name as
+// it is.
 func relative(dir, name string) string {
 	if below, err := filepath.Rel(dir, name); err == nil && filepath.IsLocal(below) {
 		return below
