@@ -26,11 +26,12 @@ type Options struct {
 
 // Engine is a [fleet.Engine] in memory.
 type Engine struct {
-	fleet  *shared
-	life   context.Context // ends with Close
-	end    context.CancelFunc
-	leases fleet.Leases
-	slots  fleet.Slots
+	fleet   *shared
+	life    context.Context // ends with Close
+	end     context.CancelFunc
+	leases  fleet.Leases
+	slots   fleet.Slots
+	ledgers *engine.Ledgers
 }
 
 // shared holds what the engines of a fleet share.
@@ -60,7 +61,7 @@ func (e *Engine) Share() *Engine {
 	other := &Engine{fleet: e.fleet}
 	other.life, other.end = context.WithCancel(context.Background())
 	table := e.fleet.operator.Open(other.life)
-	other.leases = engine.NewLeases(table)
+	other.leases, other.ledgers = engine.NewLeases(table), engine.NewLedgers(table)
 	other.slots = engine.NewSlots(table, e.fleet.limits, slotHold)
 	return other
 }
@@ -95,7 +96,7 @@ func (e *Engine) Slots() fleet.Slots { return e.slots }
 
 // Ledger implements [fleet.Engine].
 func (e *Engine) Ledger(scope string, budget agent.Budget) agent.Ledger {
-	return engine.NewLedger(e.fleet.operator.Open(e.life), scope, budget)
+	return e.ledgers.Open(scope, budget)
 }
 
 // Close implements [fleet.Engine]. It ends what waits, as the death of its machine does. Leases and

@@ -24,7 +24,7 @@ type natsEngine struct {
 	token    string // of the operator; the passwords of workers derive from it
 	leases   fleet.Leases
 	slots    fleet.Slots
-	ledgers  *records
+	ledgers  *engine.Ledgers
 	close    func() error // ends what the engine owns beside its connections; may be nil
 
 	mu     sync.Mutex        // held while a space is opened
@@ -76,10 +76,12 @@ func (e *natsEngine) setUp(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if e.ledgers, err = newRecords(ctx, e.operator, "ledgers", "ledger.*"); err != nil {
+	ledgers, err := newRecords(ctx, e.operator, "ledgers", "ledger.*")
+	if err != nil {
 		return err
 	}
 	e.leases, e.slots = engine.NewLeases(leases), engine.NewSlots(slots, r.Slots, slotHold)
+	e.ledgers = engine.NewLedgers(ledgers)
 	return nil
 }
 
@@ -146,7 +148,7 @@ func (e *natsEngine) Slots() fleet.Slots { return e.slots }
 
 // Ledger implements [fleet.Engine].
 func (e *natsEngine) Ledger(scope string, budget agent.Budget) agent.Ledger {
-	return engine.NewLedger(e.ledgers, scope, budget)
+	return e.ledgers.Open(scope, budget)
 }
 
 // Close implements [fleet.Engine].

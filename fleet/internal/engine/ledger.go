@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/attractor-go/attractor/agent"
@@ -20,17 +21,27 @@ const (
 	claimMemory = 24 * time.Hour
 )
 
-// Ledger is a scope's ledger. What the scope has spent is one record, which is written by compare and
-// swap. It implements [agent.Ledger].
-type Ledger struct {
+// Ledgers holds the books of all scopes. What a scope has spent is one record, which is written by
+// compare and swap.
+type Ledgers struct {
 	records table
-	key     string
-	budget  agent.Budget
+	mu      sync.Mutex
+	books   map[string]*book // by scope
 }
 
-// NewLedger returns the ledger of a scope. Its key is ledger.SCOPE.
-func NewLedger(t Table, scope string, budget agent.Budget) *Ledger {
-	return &Ledger{table{t}, ledgerPrefix + digest(scope), budget}
+// NewLedgers returns ledgers. Their keys are ledger.SCOPE.
+func NewLedgers(t Table) *Ledgers { return &Ledgers{records: table{t}, books: map[string]*book{}} }
+
+// Open returns the ledger of a scope.
+func (l *Ledgers) Open(scope string, budget agent.Budget) agent.Ledger {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	b := l.books[scope]
+	if b == nil {
+		b = &book{records: l.records, key: ledgerPrefix + digest(scope), turn: make(chan struct{}, 1)}
+		l.books[scope] = b
+	}
+	return &ledger{b, budget}
 }
 
 // bookRecord holds what one scope has spent and what is claimed.
@@ -68,12 +79,29 @@ func (r *bookRecord) lose(session string) {
 	}
 }
 
-// do makes a change, which may be tried several times; the last one counts. It does not end with its
-// context: a claim that is made must not be forgotten. It ends after a bounded time.
-func (l *Ledger) do(ctx context.Context, apply func(*bookRecord)) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*callTime)
+// book is the record of a scope as this process changes it, one change after the other, so that the
+// sessions of one process do not contend.
+type book struct {
+	records table
+	key     string
+	turn    chan struct{} // held by whoever makes a change
+}
+
+// do makes a change, which may be tried several times; the last one counts. Once it has begun, it
+// does not end with its context: a claim that is made must not be forgotten. It ends after a
+// bounded time, in which it also waits for the changes before it.
+func (b *book) do(begin context.Context, apply func(*bookRecord)) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(begin), 2*callTime)
 	defer cancel()
-	return Update(ctx, l.records, l.key, func(now Record) (any, time.Duration, error) {
+	select {
+	case b.turn <- struct{}{}:
+		defer func() { <-b.turn }()
+	case <-begin.Done():
+		return begin.Err()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	return Update(ctx, b.records, b.key, func(now Record) (any, time.Duration, error) {
 		r := bookRecord{Claims: map[string]bookClaim{}}
 		if now.Seq > 0 {
 			if err := json.Unmarshal(now.Data, &r); err != nil {
@@ -90,9 +118,15 @@ func (l *Ledger) do(ctx context.Context, apply func(*bookRecord)) error {
 	})
 }
 
+// ledger implements [agent.Ledger].
+type ledger struct {
+	*book
+	budget agent.Budget
+}
+
 // Reserve implements [agent.Ledger]. It waits while the budget would have what is asked for if the
 // claims of others were settled for less.
-func (l *Ledger) Reserve(ctx context.Context, c agent.Claim) (output int, err error) {
+func (l *ledger) Reserve(ctx context.Context, c agent.Claim) (output int, err error) {
 	call := rand.Text()
 	seen := map[string]time.Time{} // when a claim was first in the way, by this machine's clock
 	for err := range l.records.Changes(ctx, l.key) {
@@ -107,13 +141,12 @@ func (l *Ledger) Reserve(ctx context.Context, c agent.Claim) (output int, err er
 }
 
 // reserve makes a claim, or returns why it cannot, and whether that may change.
-func (l *Ledger) reserve(ctx context.Context, call string, c agent.Claim, seen map[string]time.Time) (output int,
+func (l *ledger) reserve(ctx context.Context, call string, c agent.Claim, seen map[string]time.Time) (output int,
 	waits bool, err error) {
 	var refused error
-	if err := ctx.Err(); err != nil {
-		return 0, false, err
+	if err = ctx.Err(); err == nil {
+		err = l.do(ctx, func(r *bookRecord) { output, waits, refused = l.claim(r, call, c, seen) })
 	}
-	err = l.do(ctx, func(r *bookRecord) { output, waits, refused = l.claim(r, call, c, seen) })
 	if err != nil {
 		return 0, false, err
 	}
@@ -125,7 +158,7 @@ func (l *Ledger) reserve(ctx context.Context, call string, c agent.Claim, seen m
 }
 
 // claim adds a claim to the record, or returns why it may not, and whether that may change.
-func (l *Ledger) claim(r *bookRecord, call string, c agent.Claim, seen map[string]time.Time) (output int, waits bool,
+func (l *ledger) claim(r *bookRecord, call string, c agent.Claim, seen map[string]time.Time) (output int, waits bool,
 	refused error) {
 	session, attempt := c.Caller.Session, attemptOf(c)
 	if r.Claims[session].Call == call {
@@ -154,8 +187,8 @@ func (l *Ledger) claim(r *bookRecord, call string, c agent.Claim, seen map[strin
 
 // Settle implements [agent.Ledger]. A claim that is not held any more was settled, or counted as
 // lost; it does nothing then. It is made also if its context has ended.
-func (l *Ledger) Settle(ctx context.Context, c agent.Claim, took agent.Spent) error {
-	return l.do(ctx, func(r *bookRecord) {
+func (l *ledger) Settle(ctx context.Context, c agent.Claim, took agent.Spent) error {
+	return l.do(context.WithoutCancel(ctx), func(r *bookRecord) {
 		if held, ok := r.Claims[c.Caller.Session]; ok && held.Attempt == attemptOf(c) && held.Tokens == c.Tokens() {
 			r.spend(c.Caller.Session, took.Usage.Input+took.Usage.Output, took.USD)
 		}
