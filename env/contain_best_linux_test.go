@@ -45,7 +45,8 @@ func TestD4_TheBestLevelIsUsed(t *testing.T) {
 	}
 	few := strings.Count(out.Text(), "/proc/") <= 4
 	if hides := strings.Contains(want, env.ContainPIDNS); few != hides || l.Confinement().HidesHost != hides {
-		t.Errorf("the command sees only its own processes: %t; HidesHost is %t: %s", few, l.Confinement().HidesHost, out.Text())
+		t.Errorf("the command sees only its own processes: %t; HidesHost is %t: %s", few, l.Confinement().HidesHost,
+			out.Text())
 	}
 }
 

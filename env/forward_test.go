@@ -75,7 +75,7 @@ func (w whole) Resolve(_ context.Context, name string) (string, error) {
 }
 func (w whole) Lstat(context.Context, string) (env.Node, error) {
 	w.note("Lstat")
-	return env.Node{}, nil
+	return env.Node{}, fs.ErrNotExist // so that nothing is a repository
 }
 func (w whole) Readlink(context.Context, string) (string, error) { w.note("Readlink"); return "", nil }
 func (w whole) Mkdir(context.Context, string, fs.FileMode) error { w.note("Mkdir"); return nil }

@@ -247,8 +247,8 @@ func (l *Local) containment() string {
 // Confinement returns the directories in which files may be changed, LocalOptions.Network and
 // Sandbox, the limits that hold, and LocalOptions.Grace or its default. The host is hidden if
 // commands see no process outside their PID namespace, because of the containment or of
-// LocalOptions.HidesHost. They can then reach neither the host, nor its parent, nor anything else on
-// the machine by /proc or process id; see docs/security/commands.md for what root can still do.
+// LocalOptions.HidesHost. They can then reach neither the host, nor its parent, nor anything else
+// on the machine by /proc or process id; see docs/security/commands.md for what root can still do.
 func (l *Local) Confinement() Confinement {
 	c := Confinement{Containment: l.containment(), HidesHost: l.hides || l.level.Hides(), KillGrace: l.grace,
 		Writable: []string{}, Network: l.network, Sandbox: l.sandbox, Limits: l.limits.hold}

@@ -28,9 +28,10 @@ func TestT14_PromisesByMachine(t *testing.T) {
 	if runs := rows["commands run"] == "yes"; (err == nil) != runs {
 		t.Errorf("commands run: %q, %v", rows["commands run"], err)
 	}
-	level, _, _ := strings.Cut(local.Confinement().Containment, " ")
+	contained := local.Confinement().Containment
+	level, _, _ := strings.Cut(contained, " ")
 	if level = strings.TrimRight(level, ",;"); !strings.Contains(rows["what ends with a command"], "`"+level+"`") {
-		t.Errorf("the containment is %q, and the table has %q", local.Confinement().Containment, rows["what ends with a command"])
+		t.Errorf("the containment is %q, and the table has %q", contained, rows["what ends with a command"])
 	}
 	if err := local.Close(); err != nil {
 		t.Error(err)

@@ -67,8 +67,8 @@ func TestL4_HidesTheHost(t *testing.T) {
 	if !b.Confinement().HidesHost {
 		t.Error("the sandbox does not say that it hides the host")
 	}
-	if got, want := b.Confinement().Containment, "group; sandbox workspace (bubblewrap); network off"; !strings.HasPrefix(got,
-		want) {
+	got, want := b.Confinement().Containment, "group; sandbox workspace (bubblewrap); network off"
+	if !strings.HasPrefix(got, want) {
 		t.Errorf("containment %q, want %q", got, want)
 	}
 	out := b.succeeds(t, `for p in /proc/[0-9]*; do cat "$p/cmdline" | tr '\0' ' '; echo; done`)
