@@ -97,6 +97,7 @@ func TestU8_ProgramsThatAreNotLiteral(t *testing.T) {
 		"echo rm x | bash -", "bash <(echo rm x)", ". <(echo rm x)", "source /dev/stdin", "bash /dev/stdin",
 		`bash "$@"`, "x=-c; bash $x 'rm y'", "x=-c; bash \"$x\" 'rm y'",
 		`bash --posix -c "$x"`, "x='A rm y'; env -u$x z",
+		"find . -exec fd y + -x rm {} ';'", "find . -exec env -u + rm {} ';'",
 		"rm x\n)", "sh -c 'rm x\n)'", "eval 'rm x\n)'",
 	} {
 		if d := decide(denies, script); d.Verdict != tool.Ask || !d.Denied {
@@ -110,7 +111,8 @@ func TestU8_ProgramsThatAreNotLiteral(t *testing.T) {
 	for _, script := range []string{"alias l='rm -r'; l x", "trap -- 'rm x' EXIT", "hash -p /bin/rm ls; ls x",
 		"parallel 'rm {}' ::: x", "parallel ::: 'ls' 'rm x'", "parallel -j 4 rm ::: x", "sudo A=1 rm x",
 		`env A="$x" rm y`, `timeout "$x" 5 rm y`, `nice -n "$x" rm y`, "xargs -n1 nice rm", `"r"m x`, `r\m x`,
-		"~/bin/rm x"} {
+		"~/bin/rm x", "fd -x find y + -exec rm x {} +", "fd -x echo + -x ';' -X rm", "fd -x env -u + rm",
+		"find . -exec rm {} + -exec echo + ';'"} {
 		if d := decide(denies, script); d.Verdict != tool.Deny {
 			t.Errorf("%s: %+v", script, d)
 		}

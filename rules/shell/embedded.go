@@ -176,17 +176,20 @@ func replaced(options []word) string {
 	return ""
 }
 
-// finds returns the commands that find or fd runs: those behind some options, each up to a ; or a
-// +. Without a place for what it finds, fd puts that behind the words.
-func finds(words []word, options ...string) (u use) {
+// finds returns the commands that find or fd runs: those behind some options, each up to a ; or,
+// for find, a +. Without a place for what it finds, fd puts that behind the words.
+func finds(name string, words []word, options ...string) (u use) {
 	for i := 1; i < len(words); i++ {
 		if !slices.Contains(options, words[i].text) {
 			continue
 		}
-		u.why, u.child = path.Base(words[0].text)+" runs a program", true
+		u.why, u.child = name+" runs a program", true
 		end := i + 1
-		for end < len(words) && words[end].text != ";" && words[end].text != "+" {
+		for end < len(words) && words[end].text != ";" && (name != "find" || words[end].text != "+") {
 			end++
+		}
+		if end < len(words) && words[end].text == "+" && words[end-1].text != "{}" {
+			u.hidden = true // only busybox ends the command here
 		}
 		if command := words[i+1 : end]; len(command) > 0 {
 			place := "{}"

@@ -51,9 +51,9 @@ func usage(words []word) use {
 	case "sh", "bash", "dash", "ash", "zsh", "ksh", "mksh":
 		return shells(name, words)
 	case "find":
-		return finds(words, "-exec", "-execdir", "-ok", "-okdir")
+		return finds(name, words, "-exec", "-execdir", "-ok", "-okdir")
 	case "fd", "fdfind":
-		return finds(words, "-x", "-X", "--exec", "--exec-batch")
+		return finds(name, words, "-x", "-X", "--exec", "--exec-batch")
 	}
 	if w, ok := wrapperOf(name); ok {
 		return w.use(name, words)
