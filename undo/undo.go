@@ -278,11 +278,8 @@ func mayForce(left []checkpoint.Kept) bool {
 	return slices.ContainsFunc(left, func(k checkpoint.Kept) bool { return slices.Contains(forced, k.Reason) })
 }
 
-// ParseTurn returns the turn that a person has written, nil for nothing.
+// ParseTurn returns the turn that a person has written.
 func ParseTurn(text string) (*int, error) {
-	if text == "" {
-		return nil, nil
-	}
 	turn, err := strconv.Atoi(text)
 	if err != nil || turn < 0 {
 		return nil, fault.Errorf(fault.ErrConfig,

@@ -14,12 +14,16 @@ const mostPlanned = 15
 
 // undo implements /undo.
 func (p *program) undo(arguments string) {
-	turn, err := undo.ParseTurn(arguments)
-	if err != nil {
-		p.warn(err.Error())
-		return
+	var o undo.Options
+	if arguments != "" {
+		turn, err := undo.ParseTurn(arguments)
+		if err != nil {
+			p.warn(err.Error())
+			return
+		}
+		o.Turn = turn
 	}
-	p.takeBack(undo.Options{Turn: turn})
+	p.takeBack(o)
 }
 
 // redo implements /redo.

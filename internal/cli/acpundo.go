@@ -42,11 +42,15 @@ func (r *editorSession) ownCommand(line string) func(ctx context.Context) error 
 		case "redo":
 			return r.takeBack(ctx, undo.Options{Redo: true})
 		}
-		turn, err := undo.ParseTurn(strings.TrimSpace(arguments))
-		if err != nil {
-			return err
+		var o undo.Options
+		if text := strings.TrimSpace(arguments); text != "" {
+			turn, err := undo.ParseTurn(text)
+			if err != nil {
+				return err
+			}
+			o.Turn = turn
 		}
-		return r.takeBack(ctx, undo.Options{Turn: turn})
+		return r.takeBack(ctx, o)
 	}
 }
 

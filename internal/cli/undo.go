@@ -271,7 +271,7 @@ func printText(t terminal, text string) error {
 // diffOf returns the changes of a session, after a turn if there is one in the arguments.
 func diffOf(ctx context.Context, args []string) (diff *checkpoint.Diff, err error) {
 	turn := new(int)
-	if len(args) > 1 && args[1] != "" {
+	if len(args) > 1 {
 		if turn, err = undo.ParseTurn(args[1]); err != nil {
 			return nil, hostError(err)
 		}

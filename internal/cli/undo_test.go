@@ -169,7 +169,7 @@ func TestO4_UndoByTurn(t *testing.T) {
 	if diff := h.run(0, "sessions", "diff", id, "2").stdout; strings.Contains(diff, "a.txt") {
 		t.Errorf("the changes after turn 2:\n%s", diff)
 	}
-	for _, turn := range []string{"-1", "x", "99"} {
+	for _, turn := range []string{"-1", "x", "99", ""} {
 		h.run(exitUsage, "sessions", "diff", id, turn)
 		h.run(exitUsage, "undo", "--yes", id, turn)
 	}
