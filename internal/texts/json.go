@@ -93,6 +93,8 @@ func plainJSON(err error) error {
 		return err
 	case strings.Contains(err.Error(), "character '/'"):
 		return errors.New("JSON has no comments: remove them")
+	case strings.Contains(err.Error(), "character ']'"), strings.Contains(err.Error(), "character '}'"):
+		return fmt.Errorf("it is not JSON: %w; if a comma stands before it, remove that", err)
 	}
 	return fmt.Errorf("it is not JSON: %w", err)
 }
