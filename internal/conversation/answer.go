@@ -49,20 +49,21 @@ func ContextFull(resp *llm.Response) error {
 	if resp.Finish.Reason != llm.FinishContextLength {
 		return nil
 	}
-	return failed(resp, llm.ErrContextLength, "the model's window was full before its answer was finished")
+	return failed(resp, llm.Error{Kind: llm.ErrContextLength,
+		Message: "the model's window was full before its answer was finished"})
 }
 
-// failed returns an answer that is of no use as an error.
-func failed(resp *llm.Response, kind error, message string) error {
-	return &llm.Error{Kind: kind, Provider: resp.Provider, Code: resp.Finish.Raw, Usage: resp.Usage, Final: true,
-		Message: message}
+// failed returns the error of an answer that is of no use, with what the answer says of itself.
+func failed(resp *llm.Response, err llm.Error) error {
+	err.Provider, err.Code, err.Usage, err.Final = resp.Provider, resp.Finish.Raw, resp.Usage, true
+	return &err
 }
 
 // Useless returns an error for an answer of a side call that was refused or for which the
 // window was too small.
 func Useless(resp *llm.Response) error {
 	if resp.Finish.Reason == llm.FinishContentFilter {
-		return failed(resp, llm.ErrContentFilter, "the model or its provider refused to answer")
+		return failed(resp, llm.Error{Kind: llm.ErrContentFilter, Message: "the model or its provider refused to answer"})
 	}
 	return ContextFull(resp)
 }
