@@ -63,7 +63,8 @@ func failed(resp *llm.Response, err llm.Error) error {
 // window was too small.
 func Useless(resp *llm.Response) error {
 	if resp.Finish.Reason == llm.FinishContentFilter {
-		return failed(resp, llm.Error{Kind: llm.ErrContentFilter, Message: "the model or its provider refused to answer"})
+		return failed(resp, llm.Error{Kind: llm.ErrContentFilter,
+			Message: "the model or its provider refused to answer"})
 	}
 	return ContextFull(resp)
 }
