@@ -248,7 +248,11 @@ func (f keptFile) remove(k KeptRule) error {
 		return ErrNotKept
 	}
 	if projects, _ := f["projects"].(map[string]any); k.Project != "" && len(place) == 0 {
-		delete(projects, k.Project)
+		of, _ := projects[k.Project].(map[string]any)
+		delete(of, "permissions")
+		if len(of) == 0 {
+			delete(projects, k.Project)
+		}
 	}
 	return nil
 }

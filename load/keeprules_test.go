@@ -118,6 +118,24 @@ func TestL3_KeptRulesBesideOthers(t *testing.T) {
 	}
 }
 
+// What else a person has written about a project stays when its last rule is removed.
+func TestL3_DroppedRuleLeavesTheRest(t *testing.T) {
+	state := t.TempDir()
+	getenv := func(name string) string { return map[string]string{"XDG_STATE_HOME": state, "HOME": state}[name] }
+	file := filepath.Join(state, "attractor", "rules.json")
+	content := `{"projects":{"/p":{"note":"mine","permissions":{"allow":["Edit"]}}}}`
+	if err := errors.Join(os.Mkdir(filepath.Dir(file), 0o700), os.WriteFile(file, []byte(content), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := load.DropRule(t.Context(), getenv, load.KeptRule{Project: "/p", Rule: "Edit"}); err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(file)
+	if err != nil || !bytes.Contains(data, []byte(`"note"`)) || bytes.Contains(data, []byte("Edit")) {
+		t.Errorf("the file has %s, %v", data, err)
+	}
+}
+
 // Rules that were kept for a project count there, by its real path and in its linked work trees,
 // and nowhere else. They can be listed and removed.
 func TestX2_RulesOfAProject(t *testing.T) {
