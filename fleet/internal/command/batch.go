@@ -272,7 +272,7 @@ func (b *batch) choosePlaces() (err error) {
 	if b.named = b.state != ""; !b.named {
 		b.state = filepath.Join(b.out, "state")
 	}
-	for _, name := range []string{b.out, b.state, filepath.Join(b.state, lockName)} {
+	for _, name := range []string{b.out, b.state, filepath.Join(b.state, lockName), b.mark()} {
 		if err := cli.NoLink(name); err != nil {
 			return err
 		}
@@ -327,7 +327,7 @@ func (b *batch) claim() error {
 	if err != nil {
 		return err
 	}
-	mark := filepath.Join(b.state, "mark")
+	mark := b.mark()
 	own := filepath.Join(home, "attractor", "batches", string(env.HashOf([]byte(b.state))))
 	if len(entries) == 1 { // the lock
 		number := []byte(rand.Text())
@@ -344,6 +344,9 @@ func (b *batch) claim() error {
 	}
 	return nil
 }
+
+// mark returns the name of the file in the state that says whose the state is.
+func (b *batch) mark() string { return filepath.Join(b.state, "mark") }
 
 // maxMark is the most bytes of a mark that are read.
 const maxMark = 100

@@ -3,6 +3,7 @@ package command
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -488,6 +489,13 @@ func TestP9_StateOfSomebodyElse(t *testing.T) {
 	}
 	if got := h.run("batch", "tasks.jsonl", "--yes", "--out", "theirs", "--state", "theirs/state"); got.code != 0 {
 		t.Errorf("the user has named it: %+v", got)
+	}
+	mark := filepath.Join(h.dir, "tasks.results", "state", "mark")
+	if err := errors.Join(os.Rename(mark, mark+"-own"), os.Symlink(mark+"-own", mark)); err != nil {
+		t.Fatal(err)
+	}
+	if got := h.run("batch", "tasks.jsonl", "--yes"); got.code != 2 || !strings.Contains(got.stderr, "symbolic link") {
+		t.Errorf("a mark that is a link to the user's number: %+v", got)
 	}
 	if list, err := os.ReadDir(elsewhere); err != nil || len(list) > 0 {
 		t.Errorf("elsewhere are %v, %v", list, err)
