@@ -67,7 +67,7 @@ type LocalOptions struct {
 	// kernel counts its processes apart from those of the user. It does not count them for root.
 	UserNamespaces bool
 	// Confined lists what Launch adds to the containment, a few words each, such as "network off".
-	// the Containment of Local.Confinement has them.
+	// The Containment of Local.Confinement has them.
 	Confined []string
 	// HidesHost says that Launch hides the host's processes from commands, as a PID namespace with
 	// its own /proc does. See Local.Confinement.

@@ -197,7 +197,8 @@ func (x *session) use(ctx context.Context) (*live, error) {
 }
 
 // masker returns the masker of the session's secrets. Once this process has opened the session, it
-// is the session's own, which also knows the secrets that it has got from servers.
+// is the session's own, which also knows the secrets that it has got from servers. Until then it is
+// made once, of the configuration as it is at the first request.
 func (x *session) masker() (*secret.Masker, error) {
 	x.mu.Lock()
 	k, known := x.kept, x.secrets
