@@ -28,6 +28,19 @@ func startsSomething(variable string) bool {
 			func(begin string) bool { return strings.HasPrefix(variable, begin) })
 }
 
+// exposedAtHome returns what may run a file in a directory that is hidden in the home directory, such
+// as ~/.vim: programs read those when they start. A copy to work in that some tool keeps there, in a
+// directory called worktrees or workspaces, is none.
+func exposedAtHome(roots []string, home string) string {
+	for _, root := range roots {
+		below, hidden := strings.CutPrefix(root, realPath(home)+"/.")
+		if hidden && !strings.Contains(below, "/worktrees/") && !strings.Contains(below, "/workspaces/") {
+			return exposes("a program of yours", root+" is hidden in your home directory")
+		}
+	}
+	return ""
+}
+
 // maxEntered is the most bytes of a file that a shell runs when it enters a directory.
 const maxEntered = 64 << 10
 

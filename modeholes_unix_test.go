@@ -86,8 +86,11 @@ func TestN8_ModesEditsOfOwnFiles(t *testing.T) {
 		"in a directory of it": {"work", "", []string{"CLAUDE.MD", ".GitHub/workflows/x.yml", ".Husky/pre-commit",
 			".cargo/config.toml", ".ENV", "Key.PEM", "sub/.vscode/tasks.json", "sub/.BashRC"},
 			[]string{"notes.txt", ".eslintrc", "bin/x"}},
-		"in its configuration": {".config", "", []string{"attractor/hooks.json", "Attractor/mcp.json"},
-			[]string{"nvim/init.lua"}},
+		"in its configuration": {".config", "", []string{"attractor/hooks.json", "Attractor/mcp.json",
+			"nvim/init.lua"}, nil},
+		"in an editor's":                  {".vim/plugin", "", []string{"x.vim"}, nil},
+		"with an editor's added":          {"work", ".vim", []string{"../.vim/plugin/x.vim"}, nil},
+		"in a worktree that a tool keeps": {".state/worktrees/x", "", []string{".vimrc"}, []string{"notes.txt"}},
 		"with it added": {"work", ".", []string{"../.vimrc", "../.config/attractor/config.json"},
 			[]string{"../notes.txt", ".eslintrc"}},
 		"with the state added": {"work", ".state", []string{"../.state/attractor/rules.json",
@@ -99,7 +102,7 @@ func TestN8_ModesEditsOfOwnFiles(t *testing.T) {
 			b := newTeam(t, nil)
 			b.home = filepath.Join(b.home, "home")
 			put(t, b.home, "work/a.txt", "x")
-			for _, dir := range []string{".config", ".state", "../other"} {
+			for _, dir := range []string{".config", ".state/worktrees/x", ".vim/plugin", "../other"} {
 				if err := os.MkdirAll(filepath.Join(b.home, dir), 0o755); err != nil {
 					t.Fatal(err)
 				}
@@ -725,6 +728,20 @@ func (b *gitEdits) allowOthers() {
 			answer = permit.Answer{Verdict: tool.Allow, Remember: true}
 		}
 		return answer, err
+	}
+}
+
+// In a directory that is hidden in the home directory an answer allows further edits.
+func TestN8_ModesEditsInAHiddenDirectory(t *testing.T) {
+	b := newGitEdits(t, nil, []string{"plugin/a.vim", "plugin/b.vim"})
+	b.config.Dir = filepath.Join(b.home, ".vim")
+	put(t, b.config.Dir, "plugin/c.vim", "")
+	b.allowOthers()
+	b.edits()
+	want := []string{"it changes " + filepath.Join(b.config.Dir, "plugin/a.vim") +
+		", and a program of yours may run it: " + b.config.Dir + " is hidden in your home directory"}
+	if !slices.Equal(b.reasons, want) {
+		t.Errorf("asked about %q, want %q", b.reasons, want)
 	}
 }
 

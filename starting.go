@@ -33,7 +33,8 @@ func (s *Setup) starting(ctx context.Context, c *config) (names []string, expose
 	byGit, exposed := s.namedByGit(ctx, c, roots)
 	byHooks, exposedByHooks := s.hooks.guarded(s.here, s.projectHere())
 	byVariables, exposedByVariables := namedByVariables(roots, s.here, c)
-	if exposed = cmp.Or(exposed, exposedByHooks, exposedByVariables); exposed == "" {
+	exposed = cmp.Or(exposed, exposedByHooks, exposedByVariables, exposedAtHome(roots, userfiles.HomeDir(c.getenv)))
+	if exposed == "" {
 		exposed = exposedByEntering(roots, &s.nesting)
 	}
 	found := programs(s.here, c.getenv("PATH"))
