@@ -6,12 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"slices"
 	"sync"
 
 	"github.com/attractor-go/attractor/env"
 	"github.com/attractor-go/attractor/ext"
 	"github.com/attractor-go/attractor/ext/hooks"
+	"github.com/attractor-go/attractor/internal/lookpath"
 	"github.com/attractor-go/attractor/internal/texts"
 	"github.com/attractor-go/attractor/internal/userfiles"
 	"github.com/attractor-go/attractor/load"
@@ -33,6 +35,7 @@ type sessionHooks struct {
 type lazyLocal struct {
 	dir    string
 	drop   []string // variables that commands do not get
+	vars   []string // variables that commands get besides
 	mu     sync.Mutex
 	local  *env.Local
 	closed bool
@@ -46,7 +49,7 @@ func (l *lazyLocal) open() (env.Environment, error) {
 		return nil, fs.ErrClosed
 	}
 	if l.local == nil {
-		local, err := env.NewLocal(l.dir, env.LocalOptions{DropVars: l.drop})
+		local, err := env.NewLocal(l.dir, env.LocalOptions{DropVars: l.drop, Env: l.vars})
 		if err != nil {
 			return nil, err
 		}
@@ -122,6 +125,10 @@ func (s *Setup) openHooks(c *config) error {
 		return nil
 	}
 	s.hooks.own.dir, s.hooks.own.drop = s.here, c.keyVars()
+	if !s.Project.Chosen && !c.TrustProject { // its programs do not run in the place of the user's
+		foreign := append(s.repositories(c.getenv("HOME")), s.here, s.Project.Root)
+		s.hooks.own.vars = []string{"PATH=" + lookpath.Outside(os.Getenv("PATH"), foreign...)}
+	}
 	o := hooks.Options{Hooks: s.hooks.list, Env: s.hookEnv, Project: s.projectHere(), Dir: s.here,
 		Mode: func() string { return claudeMode(s.Mode()) }, Strict: c.StrictHooks,
 		Check: s.checkHook, Mask: s.Secrets, Warn: s.warnings.add, Ran: s.hookRan()}

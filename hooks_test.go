@@ -347,6 +347,27 @@ func TestM9_WhereHooksRun(t *testing.T) {
 	}
 }
 
+// A hook of the user's runs no program that PATH finds in a project, until the user trusts it.
+func TestM9_HooksRunNoProgramsOfAProject(t *testing.T) {
+	for _, trusted := range []bool{false, true} {
+		home := t.TempDir()
+		w := newWatched(t, calls(t, "shell", object{"command": "ls"}), fakellm.Turn{Text: "done"})
+		put(t, home, ".claude/settings.json", hookSettings(t, "PreToolUse", "Bash", "format-it; true"))
+		w.write("bin/format-it", "#!/bin/sh\n: >"+filepath.Join(home, "ran")+"\n")
+		if err := os.Chmod(filepath.Join(w.dir, "bin/format-it"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		t.Setenv("PATH", filepath.Join(w.dir, "bin")+":"+os.Getenv("PATH"))
+		c := w.config()
+		c.TrustProject = trusted
+		c.Getenv = variables("ANTHROPIC_API_KEY", "k", "ANTHROPIC_BASE_URL", w.url, "HOME", home)
+		w.submit(c, "go", w.see)
+		if _, err := os.Stat(filepath.Join(home, "ran")); (err == nil) != trusted {
+			t.Errorf("trusted: %v, the hook's program: %v; %q", trusted, err, w.warned())
+		}
+	}
+}
+
 // Where a session cannot be prepared after its hooks were read, that is the error.
 func TestM9_HooksBesideBrokenRules(t *testing.T) {
 	w := newWatched(t)
