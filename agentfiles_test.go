@@ -27,8 +27,8 @@ type spawned struct {
 func spawnTurns(t *testing.T, name, profile string, native bool) []fakellm.Turn {
 	switch {
 	case native && profile == "anthropic":
-		return []fakellm.Turn{calls(t, "Agent", object{"description": "x", "prompt": "THE TASK",
-			"subagent_type": name})}
+		return []fakellm.Turn{calls(t, "Agent",
+			object{"description": "x", "prompt": "THE TASK", "subagent_type": name})}
 	case native && profile == "gemini":
 		return []fakellm.Turn{calls(t, "invoke_agent", object{"agent_name": name, "prompt": "THE TASK"})}
 	}

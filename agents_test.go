@@ -25,8 +25,8 @@ func TestL11_ParallelAgentsAskOneAtATime(t *testing.T) {
 	var spawn, wait []any
 	for i := range agents {
 		b.write(fmt.Sprintf("dir%d/x", i), "")
-		spawn = append(spawn, "spawn_agent", object{"task": fmt.Sprintf("task %d", i),
-			"working_dir": fmt.Sprintf("dir%d", i)})
+		spawn = append(spawn, "spawn_agent",
+			object{"task": fmt.Sprintf("task %d", i), "working_dir": fmt.Sprintf("dir%d", i)})
 		wait = append(wait, "wait", object{"agent_id": fmt.Sprintf("agent-%d", i+1)})
 	}
 	task := regexp.MustCompile(`^task (\d)$`)

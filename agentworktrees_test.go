@@ -225,8 +225,7 @@ func TestO8_AgentWithoutChanges(t *testing.T) {
 	f := newFarm(t)
 	f.script("look", f.runs("cat f.txt; echo x >ignored; git rev-parse --abbrev-ref HEAD"), fakellm.Turn{Text: "seen"})
 	f.script("go", calls(t, "Agent", isolated("look")),
-		calls(t, "SendMessage", object{"to": "agent-1", "message": "x"}),
-		fakellm.Turn{Text: "done"})
+		calls(t, "SendMessage", object{"to": "agent-1", "message": "x"}), fakellm.Turn{Text: "done"})
 	f.submit(f.config(), "go", f.watch)
 	if tops, branches := f.worktrees(); tops != nil || branches != nil {
 		t.Errorf("worktrees %v, branches %v are left", tops, branches)
@@ -372,8 +371,7 @@ func TestO8_SessionEndsBeforeItsAgents(t *testing.T) {
 	f.script("work", f.runs("echo x >new; sleep 1000"))
 	f.script("look", f.runs("echo x >ignored; sleep 1000"))
 	f.script("go", calls(t, "Agent", isolated("work", "run_in_background", true), "Agent",
-		isolated("look", "run_in_background", true)),
-		fakellm.Turn{Text: "done"})
+		isolated("look", "run_in_background", true)), fakellm.Turn{Text: "done"})
 	setup, session := f.begin(f.config())
 	if _, err := session.Submit(t.Context(), "go"); err != nil {
 		t.Error(err)

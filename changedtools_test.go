@@ -143,8 +143,8 @@ func newChanged(t *testing.T, s *mcp.Servers) *changedBench {
 	}
 	c := tool.Call{Env: local, SessionID: "s", Session: new(tool.Plain)}
 	b.permit = func() *tool.Prepared {
-		p, asks := registry.Authorize(t.Context(), registry.Prepare(llm.ToolCall{ID: "1", Name: "mcp__lab__look",
-			Args: "{}"}), c, g.Authorize)
+		p, asks := registry.Authorize(t.Context(),
+			registry.Prepare(llm.ToolCall{ID: "1", Name: "mcp__lab__look", Args: "{}"}), c, g.Authorize)
 		if asks {
 			p, _ = registry.Authorize(t.Context(), p, c, g.Approve)
 		}

@@ -90,8 +90,8 @@ func (s *Setup) repository(r *checkpoint.Recorder) func(context.Context) *checkp
 }
 
 // enterWorkspace opens the store in a directory and registers an owner as a user of a workspace.
-func enterWorkspace(ctx context.Context, dir, workspace, owner string, evicted func(owner string)) (*checkpoints,
-	error) {
+func enterWorkspace(ctx context.Context, dir, workspace, owner string,
+	evicted func(owner string)) (*checkpoints, error) {
 	store, err := checkpoint.OpenDir(dir, checkpoint.DirOptions{Evicted: evicted})
 	if err != nil {
 		return nil, err
@@ -115,8 +115,7 @@ func (p *checkpoints) goOn(ctx context.Context, c *config, was *agent.State, o *
 		return err
 	}
 	if i := slices.IndexFunc(was.Calls, func(call agent.OpenCall) bool {
-		return call.Intended &&
-			call.Result == nil
+		return call.Intended && call.Result == nil
 	}); i >= 0 {
 		o.Killed = was.Calls[i].ID
 	}

@@ -38,8 +38,8 @@ type promptRun struct {
 
 // fillCommand returns the message for a command with arguments: the line that a person wrote, the
 // prompt, and the files that it names.
-func (s *Setup) fillCommand(ctx context.Context, c *ext.Command, arguments string, limit time.Duration) (llm.Parts,
-	error) {
+func (s *Setup) fillCommand(ctx context.Context, c *ext.Command, arguments string,
+	limit time.Duration) (llm.Parts, error) {
 	pieces, err := c.Fill(arguments)
 	if err != nil {
 		return nil, fail(ErrConfig, "the command /%s: %w", c.Name, err)

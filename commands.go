@@ -78,8 +78,7 @@ func withFiles(skills []Command, files *load.CommandFiles) []Command {
 	all := slices.Clone(skills)
 	for _, f := range files.List {
 		c := Command{Name: f.Name, Description: f.Description, Hint: f.Hint, Kind: FileCommand, Origin: f.Origin,
-			File: f.File, Model: f.Model, Effort: f.Effort,
-			problems: files.ProblemsOf[f.Name]}
+			File: f.File, Model: f.Model, Effort: f.Effort, problems: files.ProblemsOf[f.Name]}
 		i := slices.IndexFunc(all, func(has Command) bool { return has.Name == c.Name })
 		if i < 0 {
 			all = append(all, c)
@@ -218,8 +217,7 @@ func (s *Setup) changeModel(ctx context.Context, session *agent.Session, c *Comm
 		provider, _, _ := s.Model()
 		s.warnings.add("commands",
 			fmt.Sprintf("The command /%s uses the model and effort of the session where %s is not known to have "+
-				"those that it names: %s",
-				c.Name, provider, strings.TrimSpace(c.Model+" "+c.Effort)))
+				"those that it names: %s", c.Name, provider, strings.TrimSpace(c.Model+" "+c.Effort)))
 	}
 	s.choosing.Lock()
 	defer s.choosing.Unlock()

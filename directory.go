@@ -31,8 +31,8 @@ func OpenDir(dir string, limits env.Limits, confine sandbox.Options) (*env.Local
 
 // openDirs is OpenDir with further directories: those in which tools and commands may change files,
 // and those that they may read. Launch of the options counts without a sandbox.
-func openDirs(dir string, options env.LocalOptions, confine sandbox.Options, roots, readable []string) (*env.Local,
-	*sandbox.Sandbox, error) {
+func openDirs(dir string, options env.LocalOptions, confine sandbox.Options,
+	roots, readable []string) (*env.Local, *sandbox.Sandbox, error) {
 	if err := checkDir(dir); err != nil {
 		return nil, nil, err
 	}

@@ -14,8 +14,8 @@ import (
 // descriptions from their jsonschema tags. It sets Policy.Result after c.Options. A task that ends
 // without such a result, for example at a limit, is an error that says why. The agent.Result is
 // there in any case.
-func Do[T any](ctx context.Context, c Config, task string, more ...agent.SendOption) (value T, _ *agent.Result,
-	err error) {
+func Do[T any](ctx context.Context, c Config, task string,
+	more ...agent.SendOption) (value T, _ *agent.Result, err error) {
 	schema, err := tool.SchemaOf[T]()
 	if err != nil {
 		return value, new(agent.Result), fmt.Errorf("attractor: the type %T of the result: %w", value, err)

@@ -136,8 +136,8 @@ func (s *Setup) refusesDocument(file string) string {
 
 // mayReadFile decides about reading a file.
 func (s *Setup) mayReadFile(file string) rules.Decision {
-	req := tool.Request{Call: llm.ToolCall{Name: "read_file"}, Access: tool.Access{Effect: tool.ReadOnly,
-		Paths: []string{file}}, Dir: s.Machine.WorkDir()}
+	req := tool.Request{Call: llm.ToolCall{Name: "read_file"},
+		Access: tool.Access{Effect: tool.ReadOnly, Paths: []string{file}}, Dir: s.Machine.WorkDir()}
 	return s.Rules.Decide(context.Background(), s.Machine, req)
 }
 

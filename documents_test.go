@@ -48,8 +48,8 @@ func later(r *fakellm.Request) (texts []string) {
 // Each profile has the documents of its vendor's agent, those of its user first, and those of a
 // directory below when its tools read a file there. Nothing that was sent changes.
 func TestM10_DocumentsInAllProfiles(t *testing.T) {
-	of := map[string][2]string{"anthropic": {".claude/CLAUDE.md", "CLAUDE.md"}, "openai": {".codex/AGENTS.md",
-		".codex/instructions.md"}, "gemini": {".gemini/GEMINI.md", "GEMINI.md"}}
+	of := map[string][2]string{"anthropic": {".claude/CLAUDE.md", "CLAUDE.md"},
+		"openai": {".codex/AGENTS.md", ".codex/instructions.md"}, "gemini": {".gemini/GEMINI.md", "GEMINI.md"}}
 	for _, family := range profiles.Names() {
 		for _, native := range []bool{false, true} {
 			name := family + map[bool]string{true: " native"}[native]
@@ -68,8 +68,8 @@ func TestM10_DocumentsInAllProfiles(t *testing.T) {
 				put(t, s.dir, "y.go", "package y")
 				read := readers()[name]
 				call := func(file string) fakellm.Turn {
-					return fakellm.Turn{Calls: []fakellm.Call{{Name: read[0], Args: fmt.Appendf(nil, read[1],
-						filepath.Join(s.dir, file))}}}
+					return fakellm.Turn{Calls: []fakellm.Call{{Name: read[0],
+						Args: fmt.Appendf(nil, read[1], filepath.Join(s.dir, file))}}}
 				}
 				meter := s.metered(fakellm.Script(call("y.go"), call("sub/x.go"), call("sub/x.go"),
 					fakellm.Turn{Text: "done"}))
@@ -202,8 +202,7 @@ func TestM10_SecretsInDocumentsAreMasked(t *testing.T) {
 	s.submit(c, "the task", s.listen)
 	requests := s.server.Requests()
 	if !slices.ContainsFunc(requests, func(r *fakellm.Request) bool {
-		return strings.Contains(r.System,
-			"You work for another agent")
+		return strings.Contains(r.System, "You work for another agent")
 	}) {
 		t.Error("no subagent has worked")
 	}

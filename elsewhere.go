@@ -202,8 +202,8 @@ func (f *elsewhere) place(given, own []rules.Source) {
 // ruleDirs returns what the patterns of rules are about over there.
 func (f *elsewhere) ruleDirs(readable []string) rules.Dirs {
 	p := f.machine.Platform()
-	d := rules.Dirs{Work: f.machine.WorkDir(), Home: f.home, Roots: slices.Concat([]string{f.machine.WorkDir()},
-		readable), Vars: f.vars}
+	d := rules.Dirs{Work: f.machine.WorkDir(), Home: f.home,
+		Roots: slices.Concat([]string{f.machine.WorkDir()}, readable), Vars: f.vars}
 	if f.top != f.home && !isBelow([]string{f.top}, f.home) && !isBelow([]string{f.top}, "/usr/bin") {
 		d.Repository = []string{f.top}
 	}

@@ -43,8 +43,8 @@ func TestL2_ProgramsOfARepositoryElsewhere(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got := set.Decide(t.Context(), local, tool.Request{Call: llm.ToolCall{Name: "shell"},
-			Access: tool.Access{Command: "cat a", Dir: work}})
+		got := set.Decide(t.Context(), local,
+			tool.Request{Call: llm.ToolCall{Name: "shell"}, Access: tool.Access{Command: "cat a", Dir: work}})
 		if got.Verdict != want {
 			t.Errorf("with the home directory %s: %s, %s", home, got.Verdict, got.Reason)
 		}

@@ -28,9 +28,9 @@ func startsSomething(variable string) bool {
 			func(begin string) bool { return strings.HasPrefix(variable, begin) })
 }
 
-// exposedAtHome returns what may run a file in a directory that is hidden in the home directory, such
-// as ~/.vim: programs read those when they start. A copy to work in that some tool keeps there, in a
-// directory called worktrees or workspaces, is none.
+// exposedAtHome returns what may run a file in a directory that is hidden in the home directory,
+// such as ~/.vim: programs read those when they start. Copies to work in that tools keep there,
+// below a directory called worktrees or workspaces, do not count.
 func exposedAtHome(roots []string, home string) string {
 	for _, root := range roots {
 		below, hidden := strings.CutPrefix(root, realPath(home)+"/.")

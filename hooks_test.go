@@ -324,11 +324,11 @@ func TestM9_WhereHooksRun(t *testing.T) {
 	t.Setenv("SOME_TOKEN", "a-secret-of-the-user")
 	outside, home := t.TempDir(), t.TempDir()
 	w := newWatched(t, calls(t, "shell", object{"command": "true"}), fakellm.Turn{Text: "done"})
-	put(t, home, ".claude/settings.json", hookSettings(t, "PreToolUse", "Bash",
-		"env >"+outside+"/user; pwd >>"+outside+"/user"))
+	put(t, home, ".claude/settings.json",
+		hookSettings(t, "PreToolUse", "Bash", "env >"+outside+"/user; pwd >>"+outside+"/user"))
 	w.write("sub/x", "")
-	w.write(".claude/settings.json", hookSettings(t, "PreToolUse", "Bash",
-		"env >ran; touch "+outside+"/project; ls "+home+" && touch seen; true"))
+	w.write(".claude/settings.json",
+		hookSettings(t, "PreToolUse", "Bash", "env >ran; touch "+outside+"/project; ls "+home+" && touch seen; true"))
 	c := w.config()
 	c.TrustProject, c.Sandbox = true, sandbox.Options{Level: sandbox.Workspace, State: t.TempDir(), Cache: t.TempDir()}
 	c.Getenv = variables("ANTHROPIC_API_KEY", "k", "ANTHROPIC_BASE_URL", w.url, "HOME", home)

@@ -160,8 +160,7 @@ func TestU23_FilesThatVariablesName(t *testing.T) {
 	b, dir := newTeam(t, nil), realTemp(t)
 	in := func(name string) string { return filepath.Join(dir, name) }
 	vars := map[string]string{"GIT_CONFIG_GLOBAL": in("gitc"), "BASH_ENV": in("env.sh"), "PYTHONSTARTUP": in("py/" +
-		"startup.py"),
-		"KUBECONFIG": "/etc/k:" + in("kube"), "ZDOTDIR": in("zsh")}
+		"startup.py"), "KUBECONFIG": "/etc/k:" + in("kube"), "ZDOTDIR": in("zsh")}
 	asked := []string{"gitc", "env.sh", "py/startup.py", "kube", "zsh/new"}
 	not := []string{"lib/x.py", "main.go"}
 	for _, name := range append(slices.Clip(asked), not...) {

@@ -138,8 +138,7 @@ func chooseLanguageServers(list []lsp.Server, chosen string) (found []lsp.Server
 		i := slices.Index(known, name)
 		if i < 0 {
 			return nil, fail(ErrConfig, "there is no language server %s; choose %s or %s, or some of %s",
-				texts.Shown(name), AllLanguageServers,
-				NoLanguageServers, strings.Join(known, ", "))
+				texts.Shown(name), AllLanguageServers, NoLanguageServers, strings.Join(known, ", "))
 		}
 		s := list[i]
 		s.Optional = false

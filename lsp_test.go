@@ -39,8 +39,8 @@ func TestM11_InSessions(t *testing.T) {
 		edit            fakellm.Turn
 		shell, argument string
 	}{
-		"anthropic": {calls(t, "edit_file", object{"file_path": "a.go", "old_string": "(a int)",
-			"new_string": "(a, b int)"}), "shell", "command"},
+		"anthropic": {calls(t, "edit_file",
+			object{"file_path": "a.go", "old_string": "(a int)", "new_string": "(a, b int)"}), "shell", "command"},
 		"anthropic native": {calls(t, "Edit", object{"file_path": "DIR/a.go", "old_string": "(a int)",
 			"new_string": "(a, b int)"}), "Bash", "command"},
 		"openai": {calls(t, "apply_patch", object{"patch": patch}), "shell", "command"},

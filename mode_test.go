@@ -190,8 +190,7 @@ func TestN8_ModesSetModel(t *testing.T) {
 	}
 	level := setup.Efforts()[len(setup.Efforts())-1]
 	lacking := slices.IndexFunc(setup.Models(), func(m Model) bool {
-		return m.Efforts != nil &&
-			!slices.Contains(m.Efforts, level)
+		return m.Efforts != nil && !slices.Contains(m.Efforts, level)
 	})
 	if lacking < 0 {
 		t.Fatalf("every model has the effort %s", level)

@@ -155,8 +155,7 @@ func TestU21_Unasked(t *testing.T) {
 		"one that names a secret asks before": {permit.ModeAsk, "", "sh -c 'cat .env'", []string{""}, "no"},
 		"one that a rule denies is denied": {permit.ModeAsk, "Bash(sh:*)", "sh ./counts", nil,
 			"a rule denies it"},
-		"in plan it does not run": {permit.ModePlan, "", "sh ./counts", nil,
-			"the session is in plan mode"},
+		"in plan it does not run": {permit.ModePlan, "", "sh ./counts", nil, "the session is in plan mode"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t, calls(t, "shell", object{"command": c.runs}), fakellm.Turn{Text: "done"})

@@ -42,8 +42,8 @@ type opened struct {
 
 func newOpened(t *testing.T, turns ...fakellm.Turn) *opened {
 	t.Helper()
-	o := &opened{T: t, dir: t.TempDir(), home: t.TempDir(), server: fakellm.New(fakellm.Script(turns...),
-		fakellm.Options{}), results: map[string]string{}}
+	o := &opened{T: t, dir: t.TempDir(), home: t.TempDir(),
+		server: fakellm.New(fakellm.Script(turns...), fakellm.Options{}), results: map[string]string{}}
 	web := httptest.NewServer(o.server)
 	t.Cleanup(web.Close)
 	for _, kind := range providers.Kinds() {
@@ -253,8 +253,7 @@ func TestT1_Settings(t *testing.T) {
 	}{
 		"nobody's":   {0, 0, "", settings.DefaultRounds, 16 << 20, 0, "", "ask", ""},
 		"the user's": {attractor.LoadUser, 0, "", 30, 7, 5, "workspace", "accept-edits", ""},
-		"all": {attractor.LoadUser | attractor.LoadProject, 0, "", 20, 7, 5,
-			"read-only", "accept-edits", ""},
+		"all":        {attractor.LoadUser | attractor.LoadProject, 0, "", 20, 7, 5, "read-only", "accept-edits", ""},
 		"all, and the program's": {attractor.LoadUser | attractor.LoadProject, 0, "", 50, 7, 5,
 			"read-only", "accept-edits", "50"},
 		"the project's, beside the program's": {attractor.LoadProject, 3, sandbox.Workspace, 20, 16 << 20, 3,
@@ -558,8 +557,7 @@ func TestT1_Mistakes(t *testing.T) {
 		"no Store": func(c *attractor.Config) { c.Resume = "s" },
 		"no Fork":  func(c *attractor.Config) { c.Turn = 3 },
 		"the bot: there is no setting max_round; do you mean max_rounds": func(c *attractor.Config) {
-			c.Set("max_round",
-				"the bot", "3")
+			c.Set("max_round", "the bot", "3")
 		},
 		`the bot: budget_usd must be a number from 0 on, not "much"`: func(c *attractor.Config) {
 			c.Set(

@@ -192,8 +192,7 @@ func (c *config) chooseProvider() (string, error) {
 		return "", fail(ErrNoProvider, "no model was chosen, such as %s/MODEL, and there is no key of a vendor", own)
 	case own != "":
 		return "", fail(ErrNoProvider, "no provider was chosen for the model %q, such as in %s/%[1]s, and there is "+
-			"no key of a vendor",
-			model, own)
+			"no key of a vendor", model, own)
 	}
 	for _, kind := range providers.Kinds() {
 		config, set := kind.Config(c.getenv)
@@ -205,8 +204,7 @@ func (c *config) chooseProvider() (string, error) {
 		}
 	}
 	return "", fail(ErrNoKey, "no API key: set %s, or the key of another provider, which attractor models "+
-		"--providers lists",
-		strings.Join(providers.Variables(), ", or "))
+		"--providers lists", strings.Join(providers.Variables(), ", or "))
 }
 
 // ofProgram reports whether a provider is the program's own.

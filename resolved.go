@@ -219,8 +219,7 @@ func (c *config) noFull(m permit.Mode) error {
 		return nil
 	}
 	return fail(ErrConfig, "the mode full cannot be chosen, because %s forbids it: choose another one, or take "+
-		"that away",
-		c.users.others.NoFull)
+		"that away", c.users.others.NoFull)
 }
 
 // fillIn completes the configuration with the settings of the resumed session, if there is one.

@@ -50,8 +50,8 @@ func (c *Config) applySettings(w *config, users []settings.Value) error {
 // given returns the settings that the configuration has, so that no file loosens or replaces them.
 func (c *Config) given() (values []settings.Value) {
 	give := func(key string, texts ...string) {
-		values = append(values, settings.Value{Key: key, Text: texts, Origin: settings.Origin{Place: settings.PlaceFlag,
-			Name: theProgram}})
+		values = append(values, settings.Value{Key: key, Text: texts,
+			Origin: settings.Origin{Place: settings.PlaceFlag, Name: theProgram}})
 	}
 	text := func(key, value string) {
 		if value != "" {
@@ -317,6 +317,5 @@ func (s *Setup) limit(o *agent.Options) {
 // HasSettings reports whether files or variables have chosen something for the session.
 func (s *Setup) HasSettings() bool {
 	return slices.ContainsFunc([]settings.Place{settings.PlaceOther, settings.PlaceUser, settings.PlaceProject,
-		settings.PlaceEnvironment},
-		func(p settings.Place) bool { return len(s.settings.Of(p)) > 0 })
+		settings.PlaceEnvironment}, func(p settings.Place) bool { return len(s.settings.Of(p)) > 0 })
 }

@@ -50,8 +50,7 @@ func (s *skillful) config(family string, native bool) config {
 	})
 	c.Profile, c.chosen.native, c.chosen.provider = family, &native, ptr(family)
 	c.Getenv = variables("ANTHROPIC_API_KEY", "k", "ANTHROPIC_BASE_URL", s.url, "OPENAI_API_KEY", "k",
-		"OPENAI_BASE_URL", s.url+"/v1", "GEMINI_API_KEY", "k",
-		"GEMINI_BASE_URL", s.url, "HOME", s.home)
+		"OPENAI_BASE_URL", s.url+"/v1", "GEMINI_API_KEY", "k", "GEMINI_BASE_URL", s.url, "HOME", s.home)
 	return c
 }
 
@@ -376,8 +375,8 @@ func TestM6_RulesForSkillsByOtherNames(t *testing.T) {
 // A session that is resumed with other skills has the requests that it would have had, and its
 // model can load the new ones.
 func TestM6_ResumedWithOtherSkills(t *testing.T) {
-	s := newSkillful(t, fakellm.Turn{Text: "one"}, calls(t, "skill", object{"name": "new"}, "skill",
-		object{"name": "old"}), fakellm.Turn{Text: "two"})
+	s := newSkillful(t, fakellm.Turn{Text: "one"},
+		calls(t, "skill", object{"name": "new"}, "skill", object{"name": "old"}), fakellm.Turn{Text: "two"})
 	put(t, s.home, ".claude/skills/old/SKILL.md", "---\ndescription: Old\n---\nTEXT OF old")
 	c := s.config("gemini", false)
 	id, _ := s.submit(c, "the task")

@@ -42,8 +42,8 @@ func (s *Setup) openSkills(c *config) {
 // WithExtensions returns a profile with what files bring into a session in a directory: the tool
 // that loads skills, and the agents in the tools that start agents. It also returns what their user
 // should know.
-func WithExtensions(p profile.Profile, dir string, getenv func(string) string, trustProject bool) (profile.Profile,
-	[]error, error) {
+func WithExtensions(p profile.Profile, dir string, getenv func(string) string,
+	trustProject bool) (profile.Profile, []error, error) {
 	project, err := load.ReadProject(dir, getenv, trustProject)
 	if err != nil {
 		return p, nil, err

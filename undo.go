@@ -148,8 +148,8 @@ func (s *Setup) planUndo(ctx context.Context, c undo.Options) (u *undo.Undo, don
 // OpenPoints opens the directory of a session, on the machine where it is, as the session did. The
 // caller closes it. Tell is told if that machine is reached only through a shell, and why. Helper
 // is that of [Config].EnvHelper.
-func OpenPoints(ctx context.Context, p *undo.Points, helper Helper, tell func(string)) (e env.Environment,
-	closeIt func() error, err error) {
+func OpenPoints(ctx context.Context, p *undo.Points, helper Helper,
+	tell func(string)) (e env.Environment, closeIt func() error, err error) {
 	var command []string
 	if p.Place.Elsewhere() {
 		command = p.Place.Command
@@ -168,8 +168,8 @@ func openAnyNames(ctx context.Context, command []string, helper Helper, dir stri
 		}
 		return local, local.Close, nil
 	}
-	there, without, err := reach(ctx, command, remote.DialOptions{Helper: helper, Options: remote.Options{Dir: dir,
-		AnyNames: true}})
+	there, without, err := reach(ctx, command, remote.DialOptions{Helper: helper,
+		Options: remote.Options{Dir: dir, AnyNames: true}})
 	if err != nil {
 		return nil, nil, unreachable(command, err)
 	}

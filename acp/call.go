@@ -253,8 +253,8 @@ func resultContent(e *agent.ToolCallEnd) []callContent {
 	}
 	for _, m := range e.Media {
 		if strings.HasPrefix(m.MIME, "image/") && len(m.Data) > 0 && len(m.Data) <= maxContent {
-			content = append(content, callContent{Type: "content", Content: &sentBlock{Type: "image", Data: m.Data,
-				MIME: m.MIME}})
+			content = append(content, callContent{Type: "content",
+				Content: &sentBlock{Type: "image", Data: m.Data, MIME: m.MIME}})
 		}
 	}
 	return content

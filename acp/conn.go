@@ -70,8 +70,7 @@ type conn struct {
 // newConn returns a connection whose requests have the values of ctx.
 func newConn(ctx context.Context, in io.Reader, out io.Writer, log *slog.Logger) *conn {
 	c := &conn{in: texts.NewLines(in, maxMessage), out: out, log: log, wait: make(chan []byte, maxWaiting),
-		open:    map[string]chan<- *message{},
-		running: map[string]context.CancelCauseFunc{}}
+		open: map[string]chan<- *message{}, running: map[string]context.CancelCauseFunc{}}
 	c.ctx, c.end = context.WithCancelCause(context.WithoutCancel(ctx))
 	return c
 }

@@ -325,8 +325,8 @@ func TestN1_PromptRightAfterOpening(t *testing.T) {
 // The model's questions are forms where the editor has these. Otherwise the prompt ends with the
 // question, and the next one answers it.
 func TestN1_Questions(t *testing.T) {
-	ask := llmtest.Calls(llmtest.Call("ask_user", map[string]any{"question": "Red or blue?",
-		"options": []string{"red", "blue"}}))
+	ask := llmtest.Calls(llmtest.Call("ask_user",
+		map[string]any{"question": "Red or blue?", "options": []string{"red", "blue"}}))
 	told := func(t *testing.T, p *program, want string) {
 		t.Helper()
 		requests := p.model.Requests()
@@ -376,8 +376,8 @@ func TestN1_Questions(t *testing.T) {
 // An option that looks like another one is shown with escapes, and the model is told the option.
 func TestU20_OptionsOfForms(t *testing.T) {
 	p := newProgram(
-		llmtest.Calls(llmtest.Call("ask_user", map[string]any{"question": "Which?",
-			"options": []string{"x", "x\u2800"}})),
+		llmtest.Calls(llmtest.Call("ask_user",
+			map[string]any{"question": "Which?", "options": []string{"x", "x\u2800"}})),
 		llmtest.Text("Done."),
 	)
 	e := connect(t, p.agent())

@@ -129,8 +129,8 @@ func TestQ2_AProgramThatIsKilledAnywhereAndRunAgain(t *testing.T) {
 }
 
 // openAgain opens the session of a store with answers of the model.
-func openAgain(t *testing.T, store journal.Store, o agent.Options, steps ...llmtest.Step) (*agent.Session,
-	*llmtest.Provider) {
+func openAgain(t *testing.T, store journal.Store, o agent.Options,
+	steps ...llmtest.Step) (*agent.Session, *llmtest.Provider) {
 	t.Helper()
 	model := llmtest.NewProvider("test", steps...)
 	o.ID, o.Client, o.System = "s", &llm.Client{Providers: []llm.Provider{model}}, "You are being tested."

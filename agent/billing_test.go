@@ -146,8 +146,8 @@ func TestI13_CallsThatMayHaveBeenBilled(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			log := new(journal.Memory)
-			h := open(t, setup{steps: []llmtest.Step{llmtest.Error(c.err)}, options: agent.Options{Journal: log,
-				Retry: llm.RetryPolicy{Max: -1}}})
+			h := open(t, setup{steps: []llmtest.Step{llmtest.Error(c.err)},
+				options: agent.Options{Journal: log, Retry: llm.RetryPolicy{Max: -1}}})
 			result, err := h.Submit(context.Background(), "a task of some length, for which something is paid")
 			if err == nil {
 				t.Fatalf("%+v", result)

@@ -77,8 +77,7 @@ type answered struct {
 // noteAnswer notes an answer, whose request was sent at a time.
 func (s *State) noteAnswer(r answerRecord, at time.Time) {
 	next := answered{usage: r.Usage, at: at, used: at.Add(-r.Latency), epoch: r.in(s), compacted: s.compacted,
-		kept:   shortCache,
-		paused: s.answered.paused}
+		kept: shortCache, paused: s.answered.paused}
 	if sent := at.Add(-r.Latency); !s.answered.at.IsZero() && sent.Sub(s.answered.at) > shortCache {
 		next.paused = true
 	}

@@ -136,8 +136,7 @@ func checkChoice(choice llm.ToolChoice, tools *tool.Registry) error {
 	}
 	if _, ok := tools.Get(choice.Name); !ok {
 		return fmt.Errorf("agent: Options.Request.ToolChoice names the tool %q, which the session does not have; "+
-			"it has %s", choice.Name,
-			strings.Join(tools.Names(), ", "))
+			"it has %s", choice.Name, strings.Join(tools.Names(), ", "))
 	}
 	return nil
 }

@@ -144,8 +144,7 @@ func TestI15_NewRefusesInvalidOptions(t *testing.T) {
 		"negative turns to keep": {func(o *agent.Options) { o.Compaction.KeepTurns = -1 },
 			"Options.Compaction.KeepTurns"},
 		"negative depth": {func(o *agent.Options) {
-			o.Subagents = &agent.Subagents{Depth: -1,
-				MaxRunning: -1}
+			o.Subagents = &agent.Subagents{Depth: -1, MaxRunning: -1}
 		}, "Options.Subagents.Depth, Options.Subagents.MaxRunning"},
 		"a threshold of 85": {func(o *agent.Options) { o.Compaction.Threshold = 85 }, "a share of the window"},
 		"negative temperature": {func(o *agent.Options) { o.Request.Temperature = number(-0.1) },

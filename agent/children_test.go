@@ -206,8 +206,8 @@ func TestI17_OnTheWire(t *testing.T) {
 		}
 		return fakellm.Turn{Text: "done"}
 	}, fakellm.Options{})
-	provider, err := openaichat.New(openaichat.Options{BaseURL: "http://x.test/v1", HTTPClient: llmtest.PipeClient(t,
-		server)})
+	provider, err := openaichat.New(openaichat.Options{BaseURL: "http://x.test/v1",
+		HTTPClient: llmtest.PipeClient(t, server)})
 	if err != nil {
 		t.Fatal(err)
 	}

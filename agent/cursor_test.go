@@ -45,8 +45,7 @@ func drawSchedule(t *rapid.T) cursorSchedule {
 	var s cursorSchedule
 	for range rapid.IntRange(1, 120).Draw(t, "acts") {
 		s.acts = append(s.acts, playerAct{rapid.Bool().Draw(t, "child"), rapid.IntRange(0, playerActs-1).Draw(t, "act"),
-			rapid.IntRange(1, 900).Draw(t, "n"),
-			ms("pause", 3)})
+			rapid.IntRange(1, 900).Draw(t, "n"), ms("pause", 3)})
 	}
 	for range rapid.IntRange(1, 5).Draw(t, "cursors") {
 		r := cursorReader{start: ms("start", 200), waits: []time.Duration{0}}

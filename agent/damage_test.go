@@ -208,8 +208,8 @@ func (r *reader) use(t testing.TB, records []journal.Record) error {
 	}
 	s, err := agent.Resume(ctx, agent.Options{Journal: log, Env: r.env, Retry: llm.RetryPolicy{Base: 1},
 		Questions: &agent.Questions{},
-		Client: &llm.Client{Providers: []llm.Provider{llmtest.NewProvider("test", repeated(llmtest.Text("done"),
-			20)...)}},
+		Client: &llm.Client{Providers: []llm.Provider{llmtest.NewProvider("test",
+			repeated(llmtest.Text("done"), 20)...)}},
 		Profile: profile.Profile{Name: "test", Provider: "test", Model: "model-1", Tools: []tool.Tool{echo("change")}}})
 	switch {
 	case err == nil:
@@ -307,8 +307,7 @@ func TestI8_MisfitsAreDivergences(t *testing.T) {
 		"a summary from a turn before all": {16, journal.Record{Kind: "compact",
 			Data: []byte(`{"summary":"x","first":-1}`)}, false, "no turn -1"},
 		"a second header": {5, records[0], false, "a second header"},
-		"no header": {0, records[1], false,
-			"record 1 on: queued record out of place: the header is missing"},
+		"no header":       {0, records[1], false, "record 1 on: queued record out of place: the header is missing"},
 		"a header and nothing else": {1, journal.Record{Kind: "end", Data: []byte(`{"reason":"completed"}`)},
 			false, "no input is open"},
 		"an attempt that is never due": {at("fault"), future, true, ""},

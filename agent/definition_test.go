@@ -193,8 +193,7 @@ func TestJ10_ProviderOptionsOfAnAgent(t *testing.T) {
 		agent string
 		own   bool // the options are the profile's
 	}{
-		"a definition": {[]llmtest.Step{llmtest.Calls(spawn("a", "agent", "other"))}, "other",
-			false},
+		"a definition": {[]llmtest.Step{llmtest.Calls(spawn("a", "agent", "other"))}, "other", false},
 		"a definition, the profile's options": {[]llmtest.Step{llmtest.Calls(spawn("a", "agent", "other"))}, "other",
 			true},
 		"a fallback":                        {[]llmtest.Step{fails(llm.ErrServer)}, "", false},

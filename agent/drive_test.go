@@ -47,8 +47,8 @@ func (h *host) steps(t *testing.T) string {
 
 // Nothing happens between two steps, and messages that the host sends there take effect.
 func TestJ2_StepByStep(t *testing.T) {
-	h := open(t, setup{tools: []tool.Tool{echo("work")}, steps: []llmtest.Step{llmtest.Calls(call("work")),
-		llmtest.Text("done"), llmtest.Text("more")}})
+	h := open(t, setup{tools: []tool.Tool{echo("work")},
+		steps: []llmtest.Step{llmtest.Calls(call("work")), llmtest.Text("done"), llmtest.Text("more")}})
 	if act := h.step(t); act != agent.ActRest || h.Result() != nil {
 		t.Fatalf("a new session: %s, %+v", act, h.Result())
 	}
@@ -106,8 +106,8 @@ func TestJ2_WaitIsReturned(t *testing.T) {
 
 // An interrupt between two steps takes effect with the next one. At rest it has no effect.
 func TestJ2_InterruptBetweenSteps(t *testing.T) {
-	h := open(t, setup{tools: []tool.Tool{echo("work")}, steps: []llmtest.Step{llmtest.Calls(call("work")),
-		llmtest.Text("one"), llmtest.Text("two")}})
+	h := open(t, setup{tools: []tool.Tool{echo("work")},
+		steps: []llmtest.Step{llmtest.Calls(call("work")), llmtest.Text("one"), llmtest.Text("two")}})
 	h.Interrupt()
 	h.begin(t, "go")
 	if act := h.step(t); act != agent.ActCallModel {
@@ -218,8 +218,7 @@ func TestJ2_Failures(t *testing.T) {
 	for _, policy := range []agent.OnFailure{agent.CloseOnFailure, agent.StayOnFailure} {
 		t.Run("on failure "+string(policy), func(t *testing.T) {
 			h := open(t, setup{steps: []llmtest.Step{llmtest.Error(llm.Errorf(llm.ErrAuthentication, "no")),
-				llmtest.Text("done")},
-				options: agent.Options{Policy: agent.Policy{OnFailure: policy}}})
+				llmtest.Text("done")}, options: agent.Options{Policy: agent.Policy{OnFailure: policy}}})
 			h.begin(t, "go")
 			h.step(t)
 			step, err := h.Advance(context.Background())
@@ -291,8 +290,8 @@ func TestJ2_BeginAnswers(t *testing.T) {
 
 // Submit ends an input that was left open, and Continue continues it.
 func TestJ2_SubmitAndContinueAfterAdvance(t *testing.T) {
-	h := open(t, setup{tools: []tool.Tool{echo("work")}, steps: []llmtest.Step{llmtest.Calls(call("work")),
-		llmtest.Text("one"), llmtest.Text("two")}})
+	h := open(t, setup{tools: []tool.Tool{echo("work")},
+		steps: []llmtest.Step{llmtest.Calls(call("work")), llmtest.Text("one"), llmtest.Text("two")}})
 	h.begin(t, "go")
 	h.step(t)
 	if result, err := h.Continue(context.Background()); err != nil || result.Text != "one" {

@@ -81,9 +81,8 @@ func TestR3_ConfinementWhenKnown(t *testing.T) {
 	w.put("look/x", "")
 	below := func(name string) string { return w.dir + "/" + name }
 	inOrder(t, w.prompt(prof(), "work", env.LocalOptions{}, ""), "Writable directories: "+below("work")+"\n")
-	text := w.prompt(prof(), "work", env.LocalOptions{Roots: []string{below("more")}, ReadOnly: []string{below("look"),
-		below("work/vendor")},
-		Network: "none", Sandbox: "bubblewrap"}, "")
+	text := w.prompt(prof(), "work", env.LocalOptions{Roots: []string{below("more")},
+		ReadOnly: []string{below("look"), below("work/vendor")}, Network: "none", Sandbox: "bubblewrap"}, "")
 	inOrder(t, text, "Writable directories: "+below("work")+", "+below("more")+"; but not "+below("work/vendor")+"\n",
 		"Network: none\n", "Sandbox: bubblewrap\n")
 	lacks(t, text, below("look"))

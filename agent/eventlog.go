@@ -62,8 +62,7 @@ func (l *eventLog) trim(most int64) {
 // after returns the index of the first event with a higher number.
 func (l *eventLog) after(seq int64) int {
 	i, _ := slices.BinarySearchFunc(l.events, seq+1, func(ev Event, seq int64) int {
-		return cmp.Compare(ev.Head().Seq,
-			seq)
+		return cmp.Compare(ev.Head().Seq, seq)
 	})
 	return i
 }

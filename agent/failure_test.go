@@ -102,8 +102,7 @@ func TestI16_ResultWithEveryError(t *testing.T) {
 		for name, f := range map[string]func() (*agent.Result, error){
 			"no prompt": func() (*agent.Result, error) { return h.Submit(ctx, " ") },
 			"a strange part": func() (*agent.Result, error) {
-				return h.Submit(ctx, "go",
-					agent.Attach(llm.Thinking{}))
+				return h.Submit(ctx, "go", agent.Attach(llm.Thinking{}))
 			},
 			"an ended context": func() (*agent.Result, error) { return h.Submit(ended, "go") },
 			"nothing to do":    func() (*agent.Result, error) { return h.Continue(ctx) },

@@ -56,10 +56,10 @@ func matrixVendors() []matrixVendor {
 // matrixScript has reasoning, text and two calls in each answer except the last, which has no
 // calls. Each text has two deltas.
 var matrixScript = []fakellm.Turn{
-	{Thinking: "I have to begin with something.", Text: "I will begin with two.", Calls: []fakellm.Call{countCall("aa"),
-		countCall("ab")}},
-	{Thinking: "I have to go on now.", Text: "I will do two more.", Calls: []fakellm.Call{countCall("ba"),
-		countCall("bb")}},
+	{Thinking: "I have to begin with something.", Text: "I will begin with two.",
+		Calls: []fakellm.Call{countCall("aa"), countCall("ab")}},
+	{Thinking: "I have to go on now.", Text: "I will do two more.",
+		Calls: []fakellm.Call{countCall("ba"), countCall("bb")}},
 	{Thinking: "I have to come to an end.", Text: "All of it is done."},
 }
 
@@ -401,8 +401,8 @@ func (w *matrixWorld) checkChange(t *testing.T) {
 			by = append(by, turn.Message.Model)
 		}
 	}
-	want := slices.Concat(slices.Repeat([]string{from.Model}, w.answers), slices.Repeat([]string{to.Model},
-		len(matrixScript)-w.answers))
+	want := slices.Concat(slices.Repeat([]string{from.Model}, w.answers),
+		slices.Repeat([]string{to.Model}, len(matrixScript)-w.answers))
 	if !slices.Equal(by, want) {
 		t.Errorf("answers of %v, want %v", by, want)
 	}

@@ -453,8 +453,7 @@ func TestJ13_Resume(t *testing.T) {
 func TestJ13_StayOnFailure(t *testing.T) {
 	o := agent.Options{Retry: once, Policy: agent.Policy{OnFailure: agent.StayOnFailure}}
 	b := openWithFallbacks(t, setup{steps: []llmtest.Step{fails(llm.ErrServer), llmtest.Text("one")}, options: o},
-		[]llmtest.Step{fails(llm.ErrServer)},
-		[]llmtest.Step{fails(llm.ErrServer)})
+		[]llmtest.Step{fails(llm.ErrServer)}, []llmtest.Step{fails(llm.ErrServer)})
 	if _, err := b.Submit(context.Background(), "go"); !errors.As(err, new(*agent.ModelsFailed)) ||
 		b.Status() != agent.StatusIdle {
 		t.Fatal(err)

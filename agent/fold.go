@@ -178,8 +178,7 @@ func (s *State) foldTurn(r turnRecord, at time.Time) {
 
 func (s *State) foldAnswer(r answerRecord, at time.Time) {
 	answer := Turn{Kind: TurnAssistant, Origin: OriginModel, Time: at, Message: r.Message, Usage: r.Usage,
-		Finish:     r.Finish,
-		ResponseID: r.ResponseID}
+		Finish: r.Finish, ResponseID: r.ResponseID}
 	text := r.Message.Parts.Text()
 	if s.continues() {
 		text = s.Input.Final + text

@@ -67,8 +67,7 @@ func forkPointOf(ctx context.Context, from Records, turn int) (p forkPoint, err 
 			switch line.Kind {
 			case historyRecord{}.kind():
 				return p, fmt.Errorf("%w %d to fork behind: it is one of the %d that the session began with; fork "+
-					"behind turn %d or a later one",
-					ErrNoTurn, turn, state.turnCount, state.turnCount)
+					"behind turn %d or a later one", ErrNoTurn, turn, state.turnCount, state.turnCount)
 			case resultRecord{}.kind():
 				if open {
 					p.records, p.answer = line.N, newest

@@ -25,8 +25,8 @@ func TestJ8_ForkInOneCall(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := open(t, setup{options: agent.Options{ID: "source", Journal: log}, steps: []llmtest.Step{llmtest.Text("one"),
-		llmtest.Text("two")}})
+	h := open(t, setup{options: agent.Options{ID: "source", Journal: log},
+		steps: []llmtest.Step{llmtest.Text("one"), llmtest.Text("two")}})
 	h.submit(t, "first", agent.ReasonCompleted)
 	h.submit(t, "second", agent.ReasonCompleted)
 	for turn, want := range map[int]string{0: "first one second two", 1: "first", 2: "first one",
@@ -246,8 +246,8 @@ func TestX8_ForkHasNoQueue(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := open(t, setup{options: agent.Options{ID: "source", Journal: log}, steps: []llmtest.Step{llmtest.Text("one"),
-		llmtest.Text("two"), llmtest.Text("three")}})
+	h := open(t, setup{options: agent.Options{ID: "source", Journal: log},
+		steps: []llmtest.Step{llmtest.Text("one"), llmtest.Text("two"), llmtest.Text("three")}})
 	h.submit(t, "first", agent.ReasonCompleted)
 	if err := h.FollowUp(ctx, "later", agent.Key("k")); err != nil {
 		t.Fatal(err)

@@ -134,8 +134,8 @@ func TestI9_RecordsThatDoNotFit(t *testing.T) {
 func TestI9_InputsThatDoNotFit(t *testing.T) {
 	huge := strings.Repeat("x", 100_000)
 	log := new(journal.Memory)
-	h := open(t, setup{steps: []llmtest.Step{llmtest.Text("done")}, options: agent.Options{Journal: log,
-		Limits: agent.Limits{MaxJournal: 80_000}}})
+	h := open(t, setup{steps: []llmtest.Step{llmtest.Text("done")},
+		options: agent.Options{Journal: log, Limits: agent.Limits{MaxJournal: 80_000}}})
 	if err := h.Steer(context.Background(), huge); !errors.Is(err, agent.ErrFull) {
 		t.Errorf("Steer = %v", err)
 	}

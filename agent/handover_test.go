@@ -322,8 +322,8 @@ func TestJ7_KeysAreTakenOnce(t *testing.T) {
 	if err := h.Release(ctx); err != nil {
 		t.Fatal(err)
 	}
-	h = open(t, setup{options: agent.Options{Journal: log}, steps: []llmtest.Step{llmtest.Text("one"),
-		llmtest.Text("two")}})
+	h = open(t, setup{options: agent.Options{Journal: log},
+		steps: []llmtest.Step{llmtest.Text("one"), llmtest.Text("two")}})
 	send(h)
 	h.submit(t, "go", agent.ReasonCompleted)
 	send(h)

@@ -116,8 +116,8 @@ func TestJ10_HistoryStays(t *testing.T) {
 		t.Fatal(err)
 	}
 	mine := pastConversation()
-	h := open(t, setup{tools: []tool.Tool{echo("look")}, options: agent.Options{ID: "source", Journal: log,
-		History: mine}, steps: []llmtest.Step{llmtest.Text("one")}})
+	h := open(t, setup{tools: []tool.Tool{echo("look")},
+		options: agent.Options{ID: "source", Journal: log, History: mine}, steps: []llmtest.Step{llmtest.Text("one")}})
 	mine[4].Parts[0], mine[0].Parts[1].(llm.Media).Data[0] = llm.Text{Text: "something else"}, 0
 	h.submit(t, "first", agent.ReasonCompleted)
 	if loaded, ok := h.events[1].(*agent.HistoryLoaded); !ok || len(loaded.Messages) != 5 ||

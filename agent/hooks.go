@@ -148,8 +148,7 @@ func (s *Session) admit(ctx context.Context, m *sending, about Message) error {
 		return fmt.Errorf("agent: the message was refused: %w", err)
 	case len(told.Context) > maxHookText:
 		return fmt.Errorf("agent: the context that BeforeInput returned has %d bytes; it can have %d: put the rest "+
-			"into a file and name that",
-			len(told.Context), maxHookText)
+			"into a file and name that", len(told.Context), maxHookText)
 	}
 	was := m.blank()
 	m.text, m.parts, m.context = told.Text, told.Parts, validText(told.Context)

@@ -64,8 +64,8 @@ func host[T any](ctx context.Context, s *Session, what string, patience time.Dur
 
 // await returns a result, or an [ErrStuck] if there is none within patience after one of the two
 // channels was closed.
-func await[T any](done <-chan guard.Result[T], what string, patience time.Duration, ended, closed <-chan struct{}) (T,
-	error) {
+func await[T any](done <-chan guard.Result[T], what string, patience time.Duration,
+	ended, closed <-chan struct{}) (T, error) {
 	select {
 	case r := <-done:
 		return r.Value, hostError(r.Err)

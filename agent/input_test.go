@@ -138,8 +138,8 @@ func TestJ14_BeforeInputChanges(t *testing.T) {
 	}
 	var texts []string
 	for _, turn := range h.History() {
-		texts = append(texts, fmt.Sprintf("%s %s", turn.Kind, strings.ReplaceAll(turn.Message.Parts.Text(),
-			"A key was masked in: ", "-> ")))
+		texts = append(texts, fmt.Sprintf("%s %s", turn.Kind,
+			strings.ReplaceAll(turn.Message.Parts.Text(), "A key was masked in: ", "-> ")))
 	}
 	wantTexts := []string{"user go [masked]", "steering -> go [masked]", "assistant ", "tool_results ",
 		"steering steer [masked]", "steering -> steer [masked]",
@@ -215,8 +215,7 @@ func TestJ14_BeforeInputFails(t *testing.T) {
 		"nothing left": {func(agent.Message) agent.Message { return agent.Message{} },
 			"left nothing of the message"},
 		"too much context": {func(m agent.Message) agent.Message {
-			m.Context = strings.Repeat("x",
-				64<<10+1)
+			m.Context = strings.Repeat("x", 64<<10+1)
 			return m
 		}, "it can have 65536"},
 		"a part that is none": {func(m agent.Message) agent.Message {

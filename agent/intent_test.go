@@ -125,8 +125,7 @@ func TestI14_OneIntentForCallsThatBeginTogether(t *testing.T) {
 			func(context.Context, *tool.Call) (tool.Result, error) { return tool.Text("seen"), nil })},
 			options: agent.Options{Journal: synced},
 			steps: []llmtest.Step{llmtest.Calls(named("a", "slow", "x"), named("b", "slow", "y"),
-				named("c", "look", "z"),
-				named("d", "write", "x")), llmtest.Text("done")}})
+				named("c", "look", "z"), named("d", "write", "x")), llmtest.Text("done")}})
 		go func() {
 			synctest.Wait()
 			close(gate)

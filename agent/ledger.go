@@ -165,8 +165,7 @@ func claimOf(req *llm.Request, input int) Claim {
 		searches = 0
 	}
 	return Claim{Caller: req.Caller, Provider: req.Provider, Model: req.Model, Input: input, Output: most,
-		Least:    min(leastAnswer, most),
-		InputUSD: price.Input, OutputUSD: price.Output, SearchesUSD: searches}
+		Least: min(leastAnswer, most), InputUSD: price.Input, OutputUSD: price.Output, SearchesUSD: searches}
 }
 
 // A reservation holds an attempt's claims, in the session's own ledger and in the host's.

@@ -238,8 +238,7 @@ func (s *Session) addFailureEvents() {
 	s.events.add(&Error{ErrorKind: kind, Text: failure.Error()})
 	if in := s.state.Input; in != nil {
 		s.events.add(&ProcessingEnd{Reason: ReasonFailed, Finish: in.Finish, Text: in.Final, Usage: in.Usage,
-			Turns: in.Turns, ToolRounds: in.Rounds,
-			State: StatusClosed})
+			Turns: in.Turns, ToolRounds: in.Rounds, State: StatusClosed})
 	}
 }
 

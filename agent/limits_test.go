@@ -28,8 +28,7 @@ func openLimited(t *testing.T, o agent.Options, summary ...llmtest.Step) *host {
 // the history is unchanged, and the call is billed.
 func TestA4_SummarizesAtALimit(t *testing.T) {
 	summary := llmtest.Respond(llm.Response{Message: llm.Message{Parts: llm.Parts{llm.Text{Text: " half is done \n"},
-		call("work")}},
-		Usage: llm.Usage{Input: 70, Output: 7}})
+		call("work")}}, Usage: llm.Usage{Input: 70, Output: 7}})
 	h := openLimited(t, agent.Options{}, summary, llmtest.Text("more"))
 	result := h.submit(t, "go", agent.ReasonMaxToolRounds)
 	if result.Text != "half is done" || result.Turns != 1 || result.ToolRounds != 1 {

@@ -138,6 +138,5 @@ func (o *Opening) read(line journal.Record) (done bool, err error) {
 
 func (o *Opening) set(h *Header, created time.Time) {
 	*o = Opening{ID: h.ID, Parent: h.Parent, ForkOf: h.ForkOf, Dir: cmp.Or(h.ForkDir, h.Dir), Profile: h.Profile,
-		Provider: h.Provider,
-		Model:    h.Model, Effort: h.Effort, Created: created}
+		Provider: h.Provider, Model: h.Model, Effort: h.Effort, Created: created}
 }

@@ -280,12 +280,10 @@ const mostQuoted = 500
 func (r *mendRecord) warning() *Warning {
 	said := conversation.Limited(r.Text, mostQuoted)
 	text := fmt.Sprintf("%s has rejected the conversation: %q. Requests to %s leave out from now on: %s. The session "+
-		"keeps it.",
-		r.Provider, said, r.Model, strings.Join(r.What, "; "))
+		"keeps it.", r.Provider, said, r.Model, strings.Join(r.What, "; "))
 	if r.Quirk != "" {
 		text = fmt.Sprintf("%s has rejected the form of the request: %q. Requests to %s have the form that it wants "+
-			"from now on.",
-			r.Provider, said, r.Model)
+			"from now on.", r.Provider, said, r.Model)
 	}
 	return &Warning{Code: "rejection_mended", Text: text}
 }

@@ -159,8 +159,7 @@ func TestI12_OlderMessagesByTheirFirstLine(t *testing.T) {
 	check(t, h)
 	records := all(t, log)
 	records = records[:slices.IndexFunc(records, func(r journal.Record) bool {
-		return strings.Contains(string(r.Data),
-			"and now?")
+		return strings.Contains(string(r.Data), "and now?")
 	})]
 	for name, records := range map[string][]journal.Record{"resumed": records, "forked": forkOf(t, "other",
 		records...)} {
@@ -230,8 +229,7 @@ func TestI12_ReplacedTurnsCanBeRead(t *testing.T) {
 	check(h)
 	records := all(t, log)
 	last := slices.IndexFunc(records, func(r journal.Record) bool {
-		return strings.Contains(string(r.Data),
-			"look back")
+		return strings.Contains(string(r.Data), "look back")
 	})
 	s.options.Journal, s.steps = journal.NewMemory(records[:last]...), answerSummaries(read, llmtest.Text("seen"))
 	check(open(t, s))

@@ -165,8 +165,7 @@ func TestJ5_OneApprovalAtATime(t *testing.T) {
 		if d.at("run b") != 0 || d.at("approve a") != 0 || d.at("approve c") != time.Hour ||
 			d.at("approve d") != 2*time.Hour {
 			t.Errorf("b ran after %v, it was asked about a after %v, about c after %v, about d after %v", d.at("run b"),
-				d.at("approve a"), d.at("approve c"),
-				d.at("approve d"))
+				d.at("approve a"), d.at("approve c"), d.at("approve d"))
 		}
 		if n := d.atOnce("approve"); n != 1 {
 			t.Errorf("Approve was asked about %d calls at once: %q", n, d.lines)
@@ -224,8 +223,7 @@ func TestJ5_EditedArgumentsAreRescheduled(t *testing.T) {
 			map[string]tool.Decision{"a": to("y")},
 			[2]string{"x", "y"}, []string{"run b", "approve a over", "end b", "run a"}},
 		"the first gets the file of the second, which does not yet": {map[string]tool.Decision{"a": to("y")}, nil,
-			[2]string{"x", "y"},
-			[]string{"end a", "ask b", "run b"}},
+			[2]string{"x", "y"}, []string{"end a", "ask b", "run b"}},
 		"the first lets go of the second's": {map[string]tool.Decision{"a": to("z")}, nil, [2]string{"x", "x"},
 			[]string{"run b", "end a"}},
 	} {
@@ -342,8 +340,8 @@ func TestJ3_CrashInsideOfMiddleware(t *testing.T) {
 		log, calls := new(journal.Memory), new(runLog)
 		o := agent.Options{Journal: &unreliable{Log: log, fault: crash{at: at, effect: true}.fault},
 			Hooks: agent.Hooks{Middleware: []tool.Middleware{passThrough}}}
-		h := open(t, setup{tools: []tool.Tool{calls.tool("write")}, options: o, steps: []llmtest.Step{threeWrites,
-			llmtest.Text("done")}})
+		h := open(t, setup{tools: []tool.Tool{calls.tool("write")}, options: o,
+			steps: []llmtest.Step{threeWrites, llmtest.Text("done")}})
 		_, err := h.Submit(context.Background(), "go")
 		h.Abort()
 		if err == nil {
@@ -352,8 +350,8 @@ func TestJ3_CrashInsideOfMiddleware(t *testing.T) {
 		before := all(t, log)
 		ran := len(calls.ran)
 		o.Journal = journal.NewMemory(before...)
-		rest := open(t, setup{tools: []tool.Tool{calls.tool("write")}, options: o, steps: []llmtest.Step{threeWrites,
-			llmtest.Text("done")}[count(before, "answer"):]})
+		rest := open(t, setup{tools: []tool.Tool{calls.tool("write")}, options: o,
+			steps: []llmtest.Step{threeWrites, llmtest.Text("done")}[count(before, "answer"):]})
 		if _, err := rest.Continue(context.Background()); err != nil {
 			t.Fatal(err)
 		}

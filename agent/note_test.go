@@ -189,8 +189,8 @@ func TestJ14_MiddlewareWritesNotes(t *testing.T) {
 			result, err := next(ctx, c)
 			ran = append(ran, c.Name)
 			data, failed := json.Marshal(ran)
-			return result, errors.Join(err, failed, c.Session.Note(ctx, "ran", data, fmt.Sprintf("%d calls so far.",
-				len(ran))))
+			return result, errors.Join(err, failed, c.Session.Note(ctx, "ran", data,
+				fmt.Sprintf("%d calls so far.", len(ran))))
 		}
 	}
 	h := open(t, setup{tools: []tool.Tool{echo("one"), echo("two")}, options: agent.Options{Journal: log,

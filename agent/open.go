@@ -24,8 +24,8 @@ import (
 func New(ctx context.Context, o Options) (*Session, error) { return opened(ctx, o, "New", create) }
 
 // opened runs open, which calls code of the host, guarded as in [host].
-func opened(ctx context.Context, o Options, name string, open func(context.Context, Options) (*Session,
-	error)) (*Session, error) {
+func opened(ctx context.Context, o Options, name string,
+	open func(context.Context, Options) (*Session, error)) (*Session, error) {
 	what := "what " + name + " calls of the host's"
 	s, err := await(guard.Start(what, func() (*Session, error) { return open(ctx, o) }), what, graceOf(o), ctx.Done(),
 		nil)

@@ -73,8 +73,8 @@ func TestB_LiveOutputIsClean(t *testing.T) {
 		}
 		return tool.Text("done"), nil
 	})
-	h := open(t, setup{tools: []tool.Tool{live}, steps: []llmtest.Step{llmtest.Calls(call("live")),
-		llmtest.Text("done")}})
+	h := open(t, setup{tools: []tool.Tool{live},
+		steps: []llmtest.Step{llmtest.Calls(call("live")), llmtest.Text("done")}})
 	if _, err := h.Submit(context.Background(), "go"); err != nil {
 		t.Fatal(err)
 	}
@@ -102,8 +102,7 @@ func TestB_LateCursorHasTheOutput(t *testing.T) {
 			nil
 	})
 	h := open(t, setup{tools: []tool.Tool{long, coding.ReadOutput()}, steps: []llmtest.Step{llmtest.Calls(call("long")),
-		llmtest.Text("done")},
-		options: agent.Options{Journal: new(journal.Memory)}})
+		llmtest.Text("done")}, options: agent.Options{Journal: new(journal.Memory)}})
 	if _, err := h.Submit(t.Context(), "go"); err != nil {
 		t.Fatal(err)
 	}

@@ -57,8 +57,7 @@ func lateProblems(records []journal.Record, normal func([]agent.Event) []string)
 			want := normal(whole[i])
 			for _, ev := range normal(late[i]) {
 				if !slices.ContainsFunc(want, func(w string) bool {
-					return w == ev ||
-						strings.HasPrefix(w, textless(ev))
+					return w == ev || strings.HasPrefix(w, textless(ev))
 				}) {
 					problems = append(problems,
 						fmt.Sprintf("begun at record %d, record %d (%s) has\n%s\nand not one of\n%s", begin+1, i+1,

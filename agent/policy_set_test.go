@@ -65,8 +65,8 @@ func TestJ10_LimitsWhileRunning(t *testing.T) {
 			var h *host
 			h = open(t, setup{tools: []tool.Tool{echo("work"), policySetter(t, &h, c.change)},
 				options: agent.Options{Policy: c.before},
-				steps: []llmtest.Step{answerWithUsage(2_000, 1_000, call("set")), answerWithUsage(2_000, 1_000,
-					call("work")), llmtest.Text("done")}})
+				steps: []llmtest.Step{answerWithUsage(2_000, 1_000, call("set")),
+					answerWithUsage(2_000, 1_000, call("work")), llmtest.Text("done")}})
 			r := h.submit(t, "go", c.reason)
 			if r.Turns != c.turns {
 				t.Errorf("%d turns, want %d", r.Turns, c.turns)
@@ -261,8 +261,7 @@ func TestJ10_PolicyOfABrokenProvider(t *testing.T) {
 	for _, name := range []bool{true, false} {
 		var armed atomic.Bool
 		h := open(t, setup{fails: true, silent: true, wrap: func(p llm.Provider) llm.Provider {
-			return brokenProvider{p,
-				&armed, name}
+			return brokenProvider{p, &armed, name}
 		}})
 		p := h.Policy()
 		p.Fallbacks.Models = []agent.FallbackModel{{Provider: "test", Model: "model-2"}}

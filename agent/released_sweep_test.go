@@ -72,8 +72,7 @@ func (p *handed) open(t *testing.T, log journal.Log, from int, closers ...io.Clo
 		return llmtest.Calls(calls...)
 	}
 	steps := []llmtest.Step{calls("write1", "write2", "read3", "alone4"), llmtest.Calls(spawn("child")),
-		llmtest.Calls(wait("agent-1")), calls("alone5", "read6"),
-		llmtest.Text("done")}
+		llmtest.Calls(wait("agent-1")), calls("alone5", "read6"), llmtest.Text("done")}
 	return open(t, setup{silent: true, tools: append(coding.Agents(), takes("write", writes), takes("read", readOnly),
 		takes("alone", tool.Access{Effect: tool.Exclusive})),
 		options: agent.Options{Journal: log, Subagents: &agent.Subagents{}, Hooks: agent.Hooks{Middleware: p.chain},

@@ -223,8 +223,7 @@ func TestI17_ContainmentIsProjected(t *testing.T) {
 	}
 	for i, level := range []string{env.ContainCgroupPIDNS, "group", "group"} {
 		o := agent.Options{Client: client, Env: otherContainment{r.env, level}, Journal: log, OnEvent: started(&live),
-			System:  "x",
-			Profile: profile.Profile{Name: "test", Provider: "test", Model: "model-1"}}
+			System: "x", Profile: profile.Profile{Name: "test", Provider: "test", Model: "model-1"}}
 		start := agent.Resume
 		if i == 0 {
 			start = agent.New

@@ -39,8 +39,7 @@ func (s *Session) Result() *Result {
 // result returns the outcome of an input that has ended.
 func (in *Input) result() *Result {
 	return &Result{Text: in.Final, Reason: in.Reason, Finish: in.Finish, Usage: in.Usage, CostUSD: in.Cost,
-		Turns: in.Turns, ToolRounds: in.Rounds,
-		Unconfirmed: in.Unconfirmed}
+		Turns: in.Turns, ToolRounds: in.Rounds, Unconfirmed: in.Unconfirmed}
 }
 
 // result returns the Result of the work since before, whose last input is in.

@@ -357,8 +357,7 @@ func TestA19_TheJournalHoldsTheState(t *testing.T) {
 		}
 		live := h.FoldedState()
 		if diff := gocmp.Diff(&live, read, gocmp.Exporter(func(reflect.Type) bool { return true }),
-			cmpopts.IgnoreFields(agent.State{},
-				"seq")); diff != "" {
+			cmpopts.IgnoreFields(agent.State{}, "seq")); diff != "" {
 			t.Errorf("-live +read:\n%s", diff)
 		}
 	})

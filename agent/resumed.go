@@ -14,8 +14,7 @@ import (
 func (o *Options) checkResumed(state *State) error {
 	if o.ID != "" && o.ID != state.Header.ID {
 		return fmt.Errorf("agent: the journal holds the session %s, not %s: leave Options.ID empty, or make a new "+
-			"session of it with Fork",
-			state.Header.ID, o.ID)
+			"session of it with Fork", state.Header.ID, o.ID)
 	}
 	if len(o.History) > 0 {
 		return errors.New("agent: Options.History begins a new session, and this one has its history in the journal: " +

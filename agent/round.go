@@ -354,8 +354,7 @@ func (s *Session) commitResult(result resultRecord) error {
 	err := s.commit(result)
 	if err != nil {
 		s.events.add(&ToolCallEnd{CallID: result.CallID, Name: result.Name, Output: err.Error(),
-			OutputBytes:    int64(len(err.Error())),
-			OutputComplete: true, IsError: true})
+			OutputBytes: int64(len(err.Error())), OutputComplete: true, IsError: true})
 	}
 	s.events.flush()
 	return err

@@ -64,8 +64,7 @@ func fallbacksTo(after time.Duration, providers ...string) agent.FallbackPolicy 
 func (w *world) client() *llm.Client {
 	c := &llm.Client{Models: func(provider, model string) (llm.Model, bool) {
 		return llm.Model{ID: model, Window: map[string]int{"test": 2_000, "two": 1_500, "three": 4_000}[provider],
-			MaxOutput: 500,
-			Efforts:   []string{"low", "high"}}, true
+			MaxOutput: 500, Efforts: []string{"low", "high"}}, true
 	}}
 	for _, name := range []string{"test", "two", "three"} {
 		c.Providers = append(c.Providers, llmtest.NewProvider(name, repeatStep(llmtest.Func(w.step), 200)...))
@@ -201,8 +200,7 @@ func (w *world) cuts(action string) {
 // can have been cut off.
 func (w *world) checkUsage(state *agent.State) {
 	fenced := slices.ContainsFunc(w.s.Host.Fates, func(fate string) bool {
-		return fate == "fence" ||
-			fate == "slow fence"
+		return fate == "fence" || fate == "slow fence"
 	})
 	if got := state.Usage.Reasoning; got > w.counted || got < w.counted && !w.cut && !w.lost && !fenced {
 		w.problem("the usage of %d answers is counted, want %d", got, w.counted)

@@ -83,8 +83,7 @@ func drawSchedule(t *rapid.T) schedule {
 	duration := rapid.SampledFrom([]time.Duration{0, time.Millisecond, 20 * time.Millisecond, time.Second,
 		3 * time.Second})
 	tools := rapid.SampledFrom([]string{"look", "change", "slow", "stubborn", "fail", "finish", "unknown", "broken",
-		"ask", "spawn", "spawn", "spawn reviewer",
-		"spawn other", "wait", "send", "close", "final_result"})
+		"ask", "spawn", "spawn", "spawn reviewer", "spawn other", "wait", "send", "close", "final_result"})
 	answer := rapid.Custom(func(t *rapid.T) modelAnswer {
 		return modelAnswer{
 			Fault: rapid.SampledFrom([]string{"", "", "", "", "", "", "", "server", "rate_limit", "stream",
@@ -94,8 +93,7 @@ func drawSchedule(t *rapid.T) schedule {
 			Torn: rapid.Bool().Draw(t, "torn"), Text: rapid.Bool().Draw(t, "text"),
 			Calls: rapid.SliceOfN(tools, 0, 3).Draw(t, "calls"), Takes: duration.Draw(t, "takes"),
 			Finish: rapid.SampledFrom([]llm.FinishReason{"", "", "", "", llm.FinishLength, llm.FinishContentFilter,
-				llm.FinishPause,
-				llm.FinishContextLength, llm.FinishOther}).Draw(t, "finish")}
+				llm.FinishPause, llm.FinishContextLength, llm.FinishOther}).Draw(t, "finish")}
 	})
 	action := rapid.Custom(func(t *rapid.T) hostAction {
 		return hostAction{After: duration.Draw(t, "after"),

@@ -291,8 +291,7 @@ func groupCalls(events []agent.Event) []agent.Event {
 		}
 		batch := slices.Clone(events[i : i+max(n, 1)])
 		slices.SortStableFunc(batch, func(a, b agent.Event) int {
-			return cmp.Compare(order[callOf(a)],
-				order[callOf(b)])
+			return cmp.Compare(order[callOf(a)], order[callOf(b)])
 		})
 		grouped = append(grouped, batch...)
 		i += len(batch)
@@ -407,8 +406,7 @@ func readTree(t *testing.T, dir string) map[string]string {
 func compare(t *testing.T, file string, archive *txtar.Archive, golden map[string]string) {
 	t.Helper()
 	isGolden := func(name string) bool {
-		return strings.HasSuffix(name, ".golden") ||
-			strings.HasPrefix(name, "after/")
+		return strings.HasSuffix(name, ".golden") || strings.HasPrefix(name, "after/")
 	}
 	if *update {
 		archive.Files = slices.DeleteFunc(archive.Files, func(f txtar.File) bool { return isGolden(f.Name) })

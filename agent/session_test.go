@@ -246,8 +246,8 @@ type pathArgs struct {
 	Path string `json:"path,omitempty"`
 }
 
-func newTool(name string, access tool.Access, run func(ctx context.Context, call *tool.Call) (tool.Result,
-	error)) tool.Tool {
+func newTool(name string, access tool.Access,
+	run func(ctx context.Context, call *tool.Call) (tool.Result, error)) tool.Tool {
 	t := tool.New(llm.ToolDefinition{Name: name, Description: "Does " + name + "."},
 		func(ctx context.Context, call *tool.Call, _ pathArgs) (tool.Result, error) { return run(ctx, call) })
 	return tool.WithAccess(t, func(args pathArgs) tool.Access {
@@ -543,8 +543,7 @@ func TestC2_Scheduling(t *testing.T) {
 		}
 		slices.Sort(log)
 		want := []string{"0s a starts", "0s c starts", "1s b starts", "1s d starts", "2s e starts", "3s f starts",
-			"3s i starts",
-			"4s g starts", "4s h starts", "5s j starts", "5s l starts", "6s k starts"}
+			"3s i starts", "4s g starts", "4s h starts", "5s j starts", "5s l starts", "6s k starts"}
 		if !slices.Equal(log, want) {
 			t.Errorf("ran %q, want %q", log, want)
 		}
@@ -865,8 +864,8 @@ func TestA2_RepeatedCallIDs(t *testing.T) {
 		})
 		answer := llm.Response{Message: llm.Message{Parts: llm.Parts{named("x", "1"), named("x", "2"),
 			named("x_2", "3")}}}
-		h := open(t, setup{tools: []tool.Tool{sayPath}, steps: []llmtest.Step{llmtest.Respond(answer),
-			llmtest.Text("done")}})
+		h := open(t, setup{tools: []tool.Tool{sayPath},
+			steps: []llmtest.Step{llmtest.Respond(answer), llmtest.Text("done")}})
 		if _, err := h.Submit(context.Background(), "go"); err != nil {
 			t.Fatal(err)
 		}

@@ -179,8 +179,8 @@ func (s *Session) warnOfEffort() {
 	s.mu.Unlock()
 	facts := s.facts(provider, model)
 	if sent, same := facts.FitEffort(asked); !same {
-		s.events.add(&Warning{Code: "effort_clamped", Text: fmt.Sprintf("%s does not take the effort %q; it gets %q.",
-			model, asked, sent)})
+		s.events.add(&Warning{Code: "effort_clamped",
+			Text: fmt.Sprintf("%s does not take the effort %q; it gets %q.", model, asked, sent)})
 	} else if asked != "" && !slices.Contains(facts.KnownEfforts(), asked) {
 		s.events.add(&Warning{Code: "effort_unknown",
 			Text: fmt.Sprintf("The effort %q is unknown; it is sent as it is. The known ones are %s.", asked,

@@ -31,8 +31,7 @@ func structureProfile() profile.Profile {
 		return result, nil
 	})
 	return profile.Profile{Name: "test", Provider: "test", Model: "model-1", Tools: []tool.Tool{coding.ReadFile(),
-		coding.EditFile(), coding.ApplyPatch(),
-		coding.Shell(time.Minute), coding.Process(), score}}
+		coding.EditFile(), coding.ApplyPatch(), coding.Shell(time.Minute), coding.Process(), score}}
 }
 
 // callEnds returns the TOOL_CALL_END events.
@@ -81,8 +80,7 @@ func TestJ4_EventsHaveTheStructure(t *testing.T) {
 	hash := func(text string) env.Hash { return env.HashOf([]byte(text)) }
 	want := []agent.ToolCallEnd{
 		{Changes: []tool.Change{{Kind: tool.Modified, Path: dir + "/edited", Before: hash("before\n"),
-			After: hash("after\n"),
-			Diff:  "--- a/edited\n+++ b/edited\n@@ -1,1 +1,1 @@\n-before\n+after\n"}}},
+			After: hash("after\n"), Diff: "--- a/edited\n+++ b/edited\n@@ -1,1 +1,1 @@\n-before\n+after\n"}}},
 		{Changes: []tool.Change{{Kind: tool.Moved, Path: dir + "/there", From: dir + "/moved", Before: hash("1\n"),
 			After: hash("2\n"),
 			Diff: "diff --git a/moved b/there\nrename from moved\nrename to there\n--- a/moved\n+++ b/there\n@@ " +
@@ -141,13 +139,13 @@ func TestJ4_MediaOfEventsHaveALimit(t *testing.T) {
 	album := newTool("album", readOnly, func(context.Context, *tool.Call) (tool.Result, error) {
 		result := tool.Text("three images")
 		for range 3 {
-			result.Content = append(result.Content, llm.Media{MIME: "application/pdf", Data: bytes.Repeat([]byte("x"),
-				size)})
+			result.Content = append(result.Content, llm.Media{MIME: "application/pdf",
+				Data: bytes.Repeat([]byte("x"), size)})
 		}
 		return result, nil
 	})
-	h := open(t, setup{tools: []tool.Tool{album}, steps: []llmtest.Step{llmtest.Calls(call("album")),
-		llmtest.Text("done")}})
+	h := open(t, setup{tools: []tool.Tool{album},
+		steps: []llmtest.Step{llmtest.Calls(call("album")), llmtest.Text("done")}})
 	h.submit(t, "go", agent.ReasonCompleted)
 	var got []int
 	for _, m := range callEnds(h.events)[0].Media {
@@ -187,8 +185,8 @@ func TestJ4_ChangesOfOtherToolsAreSeen(t *testing.T) {
 			{Kind: tool.Deleted, Path: real + "/gone"}}
 		return result, os.Remove(filepath.Join(w.dir, "gone"))
 	})
-	tools := profile.Profile{Name: "test", Provider: "test", Model: "model-1", Tools: []tool.Tool{coding.ReadFile(),
-		coding.WriteFile(), format}}
+	tools := profile.Profile{Name: "test", Provider: "test", Model: "model-1",
+		Tools: []tool.Tool{coding.ReadFile(), coding.WriteFile(), format}}
 	w.results(w.runCalls(agent.Options{Profile: tools}, reading("told"), reading("untold"),
 		llmtest.Call("format", map[string]any{}),
 		writing("told", "ours\n"), writing("untold", "ours\n"), writing("gone", "again\n")), "x", "x", "formatted",

@@ -84,8 +84,8 @@ func TestI7_StuckJournalOfASubagent(t *testing.T) {
 // Interrupt ends an input that waits for its journal.
 func TestI7_InterruptWithAStuckJournal(t *testing.T) {
 	log := newStuckLog(t, "answer")
-	h := open(t, setup{steps: []llmtest.Step{llmtest.Text("hi")}, fails: true, options: agent.Options{Journal: log,
-		Limits: agent.Limits{Grace: shortGrace}}})
+	h := open(t, setup{steps: []llmtest.Step{llmtest.Text("hi")}, fails: true,
+		options: agent.Options{Journal: log, Limits: agent.Limits{Grace: shortGrace}}})
 	over := make(chan error, 1)
 	go func() { _, err := h.Submit(context.Background(), "go"); over <- err }()
 	<-log.stuck

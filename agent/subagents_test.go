@@ -167,8 +167,8 @@ func TestF_SpawnArguments(t *testing.T) {
 				llmtest.Calls(spawn("x", "working_dir", "sub/here.txt")), llmtest.Calls(spawn(" ")),
 				llmtest.Calls(spawn("x", "max_turns", -1)), llmtest.Text("done")},
 			"a": {llmtest.Calls(llmtest.Call("read_file", `{"file_path":"here.txt"}`)), llmtest.Text("found")},
-			"b": {llmtest.Calls(call("say")), llmtest.Answer(llm.Text{Text: "on it"}, llm.ToolCall{ID: "x", Name: "say",
-				Args: "{}"})},
+			"b": {llmtest.Calls(call("say")), llmtest.Answer(llm.Text{Text: "on it"},
+				llm.ToolCall{ID: "x", Name: "say", Args: "{}"})},
 		}, coding.WriteFile(), coding.ReadFile(), echo("say"))
 		h.submit(t, "go", agent.ReasonCompleted)
 		wantOutputs(t, h, "", `"agent-1","status":"running"`, `{"output":"found","success":true,"turns_used":2}`,
@@ -364,8 +364,8 @@ func TestAC7_4_CloseAgent(t *testing.T) {
 func TestF_ChildThatFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := openSpawning(t, agent.Options{}, map[string][]llmtest.Step{
-			"go": {llmtest.Calls(spawn("task")), llmtest.Calls(wait("agent-1")), llmtest.Calls(send("agent-1", "x"),
-				closing("agent-1")), llmtest.Text("done")},
+			"go": {llmtest.Calls(spawn("task")), llmtest.Calls(wait("agent-1")),
+				llmtest.Calls(send("agent-1", "x"), closing("agent-1")), llmtest.Text("done")},
 			"task": {llmtest.Error(llm.Errorf(llm.ErrAuthentication, "the key is wrong"))},
 		})
 		h.submit(t, "go", agent.ReasonCompleted)
@@ -380,8 +380,7 @@ func TestF_ChildThatFails(t *testing.T) {
 func TestQ2_EventsNameTheCallThatStartedTheAgent(t *testing.T) {
 	h := openSpawning(t, agent.Options{}, map[string][]llmtest.Step{
 		"go": {llmtest.Calls(spawn("one"), spawn("two")), llmtest.Calls(wait("agent-1"), wait("agent-2")),
-			llmtest.Calls(send("agent-2", "more")),
-			llmtest.Calls(wait("agent-2")), llmtest.Text("done")},
+			llmtest.Calls(send("agent-2", "more")), llmtest.Calls(wait("agent-2")), llmtest.Text("done")},
 		"one": {llmtest.Text("first")},
 		"two": {llmtest.Text("second"), llmtest.Text("third")},
 	})

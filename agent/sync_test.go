@@ -52,8 +52,8 @@ var syncScript = []fakellm.Turn{
 func syncSession(t *testing.T, log journal.Log, tools ...tool.Tool) (*agent.Session, *fakellm.Server, *[]agent.Event) {
 	t.Helper()
 	server := fakellm.New(fakellm.Script(syncScript...), fakellm.Options{})
-	provider, err := wire.New(wire.Options{APIKey: "test", BaseURL: "http://x.test", HTTPClient: llmtest.PipeClient(t,
-		server)})
+	provider, err := wire.New(wire.Options{APIKey: "test", BaseURL: "http://x.test",
+		HTTPClient: llmtest.PipeClient(t, server)})
 	if err != nil {
 		t.Fatal(err)
 	}

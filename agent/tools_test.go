@@ -157,8 +157,8 @@ func head(body []byte) string {
 func TestJ6_RemovedWhileItRuns(t *testing.T) {
 	var h *host
 	work := callbackTool("work", func() { remove(t, h, "work", "set") })
-	h = open(t, setup{tools: []tool.Tool{work}, steps: []llmtest.Step{llmtest.Calls(call("work")),
-		llmtest.Calls(call("work")), llmtest.Text("done")}})
+	h = open(t, setup{tools: []tool.Tool{work},
+		steps: []llmtest.Step{llmtest.Calls(call("work")), llmtest.Calls(call("work")), llmtest.Text("done")}})
 	h.submit(t, "go", agent.ReasonCompleted)
 	ends := only[*agent.ToolCallEnd](h)
 	if ends[0].Output != "ok" || !strings.Contains(ends[1].Output, `the tool "work" was removed`) || !ends[1].IsError {
@@ -315,16 +315,13 @@ func TestJ6_InvalidToolChanges(t *testing.T) {
 		says    string
 	}{
 		"a broken tool": {agent.Options{}, func(h *host) error {
-			return h.AddTools(context.Background(), echo("new"),
-				echo("work"), broken)
+			return h.AddTools(context.Background(), echo("new"), echo("work"), broken)
 		}, "broken"},
 		"the result's": {withResult(schema), func(h *host) error {
-			return h.AddTools(context.Background(),
-				echo("new"), echo("final_result"))
+			return h.AddTools(context.Background(), echo("new"), echo("final_result"))
 		}, "another name"},
 		"not the result": {withResult(schema), func(h *host) error {
-			return h.RemoveTools(context.Background(), "work",
-				"final_result")
+			return h.RemoveTools(context.Background(), "work", "final_result")
 		}, "cannot be removed"},
 		"the chosen": {agent.Options{Request: agent.RequestOptions{ToolChoice: llm.ToolChoice{Mode: llm.ToolNamed,
 			Name: "work"}}}, func(h *host) error { return h.RemoveTools(context.Background(), "work") }, "ToolChoice"},
@@ -336,8 +333,7 @@ func TestJ6_InvalidToolChanges(t *testing.T) {
 		"a closed one": {agent.Options{},
 			func(h *host) error { _ = h.Close(); return h.AddTools(context.Background(), echo("new")) }, "closed"},
 		"a needless one": {agent.Options{}, func(h *host) error {
-			return h.AddTools(context.Background(),
-				coding.AskUser())
+			return h.AddTools(context.Background(), coding.AskUser())
 		}, ""},
 		"nothing is less": {agent.Options{}, func(h *host) error { return h.RemoveTools(context.Background()) }, ""},
 	} {
@@ -449,8 +445,8 @@ func TestJ6_RemovedBeforeItBegins(t *testing.T) {
 		ran = true
 		return tool.Text("ran"), nil
 	})
-	h = open(t, setup{tools: []tool.Tool{first, work}, steps: []llmtest.Step{llmtest.Calls(call("first"), call("work")),
-		llmtest.Text("done")}})
+	h = open(t, setup{tools: []tool.Tool{first, work},
+		steps: []llmtest.Step{llmtest.Calls(call("first"), call("work")), llmtest.Text("done")}})
 	h.submit(t, "go", agent.ReasonCompleted)
 	if texts := resultTexts(h.History()); ran || !strings.Contains(texts, "was removed") {
 		t.Errorf("ran %v, results %s", ran, texts)

@@ -17,8 +17,8 @@ import (
 
 // answerEnding returns an answer with a finish reason.
 func answerEnding(reason llm.FinishReason, parts ...llm.Part) llmtest.Step {
-	return llmtest.Respond(llm.Response{Message: llm.Message{Parts: parts}, Finish: llm.Finish{Reason: reason,
-		Raw: "raw " + string(reason)}})
+	return llmtest.Respond(llm.Response{Message: llm.Message{Parts: parts},
+		Finish: llm.Finish{Reason: reason, Raw: "raw " + string(reason)}})
 }
 
 func cutText(text string) llmtest.Step { return answerEnding(llm.FinishLength, llm.Text{Text: text}) }
@@ -61,11 +61,9 @@ func TestI3_CutOffAnswers(t *testing.T) {
 			1},
 		{"a reason that nobody knows", 0, []llmtest.Step{tired, tired, tired}, agent.ReasonIncomplete, "aaa", 2},
 		{"calls that are not there", 0, []llmtest.Step{answerEnding(llm.FinishToolCalls, llm.Text{Text: "I call"}),
-			llmtest.Text("ed it.")}, agent.ReasonCompleted,
-			"I called it.", 1},
+			llmtest.Text("ed it.")}, agent.ReasonCompleted, "I called it.", 1},
 		{"in a row", 0, []llmtest.Step{cutText("a"), cutText("b"), llmtest.Calls(call("work")), cutText("c"),
-			cutText("d"), llmtest.Text("e")},
-			agent.ReasonCompleted, "cde", 4},
+			cutText("d"), llmtest.Text("e")}, agent.ReasonCompleted, "cde", 4},
 		{"in its thoughts", 0, []llmtest.Step{answerEnding(llm.FinishLength, llm.Thinking{Text: "so much"}),
 			llmtest.Text("it")}, agent.ReasonCompleted, "it", 1},
 	} {
@@ -385,8 +383,8 @@ func TestI3_Summaries(t *testing.T) {
 	}
 	h = open(t, setup{tools: []tool.Tool{echo("work")}, options: agent.Options{Policy: agent.Policy{MaxToolRounds: 1,
 		OnLimit: agent.SummarizeOnLimit}},
-		steps: []llmtest.Step{llmtest.Calls(call("work")), answerEnding(llm.FinishContentFilter,
-			llm.Text{Text: "No."})}})
+		steps: []llmtest.Step{llmtest.Calls(call("work")),
+			answerEnding(llm.FinishContentFilter, llm.Text{Text: "No."})}})
 	if result := h.submit(t, "go", agent.ReasonMaxToolRounds); !strings.Contains(result.Text, "no summary") {
 		t.Errorf("%+v", result)
 	}
@@ -396,8 +394,7 @@ func TestI3_Summaries(t *testing.T) {
 func TestI3_MessageToARefusedSubagent(t *testing.T) {
 	h := openSpawning(t, agent.Options{}, map[string][]llmtest.Step{
 		"<task>": {llmtest.Calls(spawn("<part>")), llmtest.Calls(wait("agent-1")),
-			llmtest.Calls(send("agent-1", "please")), llmtest.Calls(wait("agent-1")),
-			llmtest.Text("done")},
+			llmtest.Calls(send("agent-1", "please")), llmtest.Calls(wait("agent-1")), llmtest.Text("done")},
 		"<part>": {answerEnding(llm.FinishContentFilter, llm.Text{Text: "No."}), llmtest.Text("Fine.")},
 	})
 	h.submit(t, "<task>", agent.ReasonCompleted)

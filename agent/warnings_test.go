@@ -86,8 +86,7 @@ func TestI17_ContextWarningHasTheNumbers(t *testing.T) {
 		tokens, atMost int
 		of             int
 	}{
-		"the provider's": {llm.Error{Tokens: 250_000, Window: 200_000}, 0, 1.25, 250_000, 250_000,
-			200_000},
+		"the provider's": {llm.Error{Tokens: 250_000, Window: 200_000}, 0, 1.25, 250_000, 250_000, 200_000},
 		"the provider's come first": {llm.Error{Tokens: 250_000, Window: 200_000}, 100_000, 1.25, 250_000, 250_000,
 			200_000},
 		"the provider's window":       {llm.Error{Window: 8_192}, 0, 1, 5, 50, 8_192},
@@ -156,8 +155,8 @@ func TestI17_NoDoubledPrefixes(t *testing.T) {
 	other, model := "other", ""
 	good := open(t, setup{options: agent.Options{Policy: agent.Policy{Result: &agent.ResultPolicy{Schema: []byte(
 		`{"type":"object"}`)}}}})
-	errs["an unknown provider"], errs["no model"] = good.Set(context.Background(), agent.Settings{Provider: &other,
-		Model: &other}), good.Set(context.Background(), agent.Settings{Model: &model})
+	errs["an unknown provider"], errs["no model"] = good.Set(context.Background(),
+		agent.Settings{Provider: &other, Model: &other}), good.Set(context.Background(), agent.Settings{Model: &model})
 	errs["a bad note"] = good.Note(context.Background(), "x", []byte("{"), "")
 	errs["a tool twice"] = good.Set(context.Background(), agent.Settings{Tools: []tool.Tool{newTool("", writes, nil)}})
 	for name, err := range errs {

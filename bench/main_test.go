@@ -76,8 +76,8 @@ func TestK12_Verdicts(t *testing.T) {
 		{row{name: "A", times: "x-b", of: "b", goal: 1.5}, []string{"b", "1.50", "≤ 1.50 x", "met"}},
 		{row{name: "A", times: "x-b", of: "b", goal: 1.4}, []string{"b", "1.50", "≤ 1.40 x", "not met"}},
 		{row{name: "A", against: "B", of: "b", goal: 1.5}, []string{"b: 10.0 ms", "1.50", "≤ 1.50 x", "met"}},
-		{row{name: "A", against: "B", of: "b", goal: 14, limit: true}, []string{"b: 10.0 ms", "1.50", "≤ 14.0 ms",
-			"not met"}},
+		{row{name: "A", against: "B", of: "b", goal: 14, limit: true},
+			[]string{"b: 10.0 ms", "1.50", "≤ 14.0 ms", "not met"}},
 		{row{name: "A", goal: 15}, []string{"", "", "≤ 15.0 ms", "met"}}, // by the minimum
 		{row{name: "A", goal: 14.9}, []string{"", "", "≤ 14.9 ms", "not met"}},
 		{row{name: "A"}, []string{"", "", "", ""}},

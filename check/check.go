@@ -91,8 +91,8 @@ func (c *Checks) MaxConfirms(others int) int { return c.o.Rounds + others + 1 }
 // BeforeStop returns a function for [agent.Hooks]. It asks next first, which may be nil and may
 // send the agent back at most others times an input; the checks run when next lets the input end,
 // since next may have changed files. Subagents are only asked about by next.
-func (c *Checks) BeforeStop(next func(context.Context, agent.Stop) (string, error), others int) func(context.Context,
-	agent.Stop) (string, error) {
+func (c *Checks) BeforeStop(next func(context.Context, agent.Stop) (string, error),
+	others int) func(context.Context, agent.Stop) (string, error) {
 	return func(ctx context.Context, stop agent.Stop) (string, error) {
 		asked := c.begin(stop)
 		var problem error

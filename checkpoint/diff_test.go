@@ -114,8 +114,8 @@ func TestO4_DiffIsBounded(t *testing.T) {
 
 // A diff does not say that what was not recorded is too large to be shown: it may be a FIFO.
 func TestO4_DiffOfWhatWasNotRecorded(t *testing.T) {
-	changes := []checkpoint.Change{{Path: "pipe", After: &checkpoint.Entry{Name: "pipe",
-		Mode: fs.ModeNamedPipe | 0o600}}}
+	changes := []checkpoint.Change{{Path: "pipe",
+		After: &checkpoint.Entry{Name: "pipe", Mode: fs.ModeNamedPipe | 0o600}}}
 	d, err := checkpoint.NewDiff(t.Context(), newMemory(), changes, 0)
 	if err != nil || len(d.Files) != 1 {
 		t.Fatalf("%+v, %v", d, err)

@@ -177,14 +177,12 @@ func (g *gitPlanner) ref(ctx context.Context) error {
 		step.Note = fmt.Sprintf("%s is there again, at %s", shown, want)
 	case !known && !g.force:
 		return fmt.Errorf("%s was moved by somebody else, or by the session in a call that left it: it is at %s; git "+
-			"update-ref %[1]s %s puts it back",
-			shown, texts.Shown(now), want)
+			"update-ref %[1]s %s puts it back", shown, texts.Shown(now), want)
 	case now != left && !g.force:
 		return fmt.Errorf("%s was moved by somebody else since: it is at %s", shown, texts.Shown(now))
 	default:
 		step.Note = fmt.Sprintf("%s is at %s again; what the session committed stays in the repository: git branch "+
-			"NAME %s names it",
-			shown, want, texts.Shown(now))
+			"NAME %s names it", shown, want, texts.Shown(now))
 	}
 	g.plan.Steps = append(g.plan.Steps, step)
 	return nil

@@ -134,8 +134,7 @@ func TestO4_Repository(t *testing.T) {
 			r.call(func() {
 				r.put("file", "two\n")
 				r.commit("second")
-				r.run("commit", "-q", "--amend", "-m",
-					"amended")
+				r.run("commit", "-q", "--amend", "-m", "amended")
 			})
 		},
 	} {
@@ -234,8 +233,7 @@ func TestO4_HeadStaysWithItsBranch(t *testing.T) {
 		"moved": {func(r *repository) {
 			r.put("file", "two\n")
 			r.commit("second")
-			r.run("switch", "-q", "-c",
-				"topic")
+			r.run("switch", "-q", "-c", "topic")
 		}, "git update-ref refs/heads/main "},
 		"taken": {func(r *repository) {
 			r.run("switch", "-q", "-c", "topic")

@@ -83,12 +83,10 @@ func TestO3_Ignored(t *testing.T) {
 	}{
 		"all": {nil, []string{"build/", "excluded", "nested/own", "nested/rule", "secret", "src/excluded", "src/gen/",
 			"x.log"}},
-		"included": {[]string{"/build/deep/bin", "secret", "src/gen/", "*.none", ""}, []string{"build/out", "excluded",
-			"nested/own", "nested/rule", "src/excluded",
-			"x.log"}},
+		"included": {[]string{"/build/deep/bin", "secret", "src/gen/", "*.none", ""},
+			[]string{"build/out", "excluded", "nested/own", "nested/rule", "src/excluded", "x.log"}},
 		"anywhere": {[]string{"**/tool", "build/**/nothing"}, []string{"build/out", "excluded", "nested/own",
-			"nested/rule", "secret", "src/excluded", "src/gen/a",
-			"x.log"}},
+			"nested/rule", "secret", "src/excluded", "src/gen/a", "x.log"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			store := newMemory()
@@ -118,8 +116,8 @@ func TestO3_Ignored(t *testing.T) {
 func TestO3_IgnoredFromAbove(t *testing.T) {
 	_, dir := newLocal(t, map[string]string{".git/HEAD": "", ".gitignore": "*.tmp\n", "work/a.tmp": "", "work/a": ""})
 	store := newMemory()
-	e, err := env.NewLocal(filepath.Join(dir, "work"), env.LocalOptions{Roots: []string{dir},
-		Containment: env.ContainGroup})
+	e, err := env.NewLocal(filepath.Join(dir, "work"),
+		env.LocalOptions{Roots: []string{dir}, Containment: env.ContainGroup})
 	must(t, err)
 	t.Cleanup(func() { must(t, e.Close()) })
 	tree := record(t, newRecorder(t, checkpoint.RecorderOptions{Store: store}), e)
@@ -343,8 +341,8 @@ func TestO3_FullStoreMakesRoom(t *testing.T) {
 	noise := make([]byte, 1_200_000)
 	rand.NewChaCha8([32]byte{}).Read(noise)
 	var evicted []string
-	store, err := checkpoint.OpenDir(t.TempDir(), checkpoint.DirOptions{Max: 1 << 20,
-		Evicted: func(owner string) { evicted = append(evicted, owner) }})
+	store, err := checkpoint.OpenDir(t.TempDir(),
+		checkpoint.DirOptions{Max: 1 << 20, Evicted: func(owner string) { evicted = append(evicted, owner) }})
 	must(t, err)
 	first, _ := newLocal(t, map[string]string{"a": string(noise[:600_000])})
 	record(t, newRecorder(t, checkpoint.RecorderOptions{Store: store, Owner: "first"}), first)

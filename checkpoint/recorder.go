@@ -165,8 +165,7 @@ func newIncluded(dir string, patterns []string) (in included, err error) {
 		p, ok := search.NewPattern(pattern)
 		if !ok {
 			return in, fmt.Errorf("checkpoint: the pattern %q of RecorderOptions.Include matches no file; put a \\ "+
-				"before a # or ! that a name begins with: %w",
-				pattern, fs.ErrInvalid)
+				"before a # or ! that a name begins with: %w", pattern, fs.ErrInvalid)
 		}
 		in.patterns = append(in.patterns, p)
 		elems := strings.Split(strings.Trim(pattern, "/"), "/")

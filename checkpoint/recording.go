@@ -137,12 +137,10 @@ func (run *recording) count(size int64) error {
 	switch {
 	case files > int64(run.o.MaxFiles):
 		return fmt.Errorf("checkpoint: the tree has more than %d files and directories; add what need not be "+
-			"recorded to .gitignore",
-			run.o.MaxFiles)
+			"recorded to .gitignore", run.o.MaxFiles)
 	case bytes > run.o.MaxBytes:
 		return fmt.Errorf("checkpoint: the files of the tree have more than %d bytes (%d in the first %d files); add "+
-			"what need not be recorded to .gitignore",
-			run.o.MaxBytes, bytes, files)
+			"what need not be recorded to .gitignore", run.o.MaxBytes, bytes, files)
 	}
 	return nil
 }

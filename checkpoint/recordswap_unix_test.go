@@ -89,15 +89,13 @@ func TestO3_SwappedDuringTheWalk(t *testing.T) {
 	outside := t.TempDir()
 	put(t, outside, "secret", "SECRET")
 	e, dir := newLocal(t, map[string]string{"file": "1", "filelink": "2", "filedir": "3", "dir/x": "4",
-		"dirfile/x": "5", "dirlink/x": "6",
-		"dirgone/x": "7", "link": "->file", "steady": "8", "dirdir/x": "9"})
+		"dirfile/x": "5", "dirlink/x": "6", "dirgone/x": "7", "link": "->file", "steady": "8", "dirdir/x": "9"})
 	at := func(name string) string { return filepath.Join(dir, name) }
 	swaps := map[string]func(){
 		"open file": func() { must(t, os.Remove(at("file"))); must(t, unix.Mkfifo(at("file"), 0o600)) },
 		"open filelink": func() {
 			must(t, os.Remove(at("filelink")))
-			put(t, dir, "filelink",
-				"->"+outside+"/secret")
+			put(t, dir, "filelink", "->"+outside+"/secret")
 		},
 		"open filedir":    func() { must(t, os.Remove(at("filedir"))); put(t, dir, "filedir/new/y", "10") },
 		"opendir dirfile": func() { must(t, os.RemoveAll(at("dirfile"))); put(t, dir, "dirfile", "11") },

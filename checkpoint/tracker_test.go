@@ -462,8 +462,8 @@ func TestO5_Write(t *testing.T) {
 // What was not recorded and what belongs to a repository itself are left out of a tree that is made
 // again.
 func TestO5_WriteLeavesOut(t *testing.T) {
-	e, _ := newLocal(t, map[string]string{"a": "1", "large": strings.Repeat("x", 100), "d/large": strings.Repeat("y",
-		100)})
+	e, _ := newLocal(t, map[string]string{"a": "1", "large": strings.Repeat("x", 100),
+		"d/large": strings.Repeat("y", 100)})
 	store := newMemory()
 	r := newRecorder(t, checkpoint.RecorderOptions{Store: store, MaxFile: 99})
 	tree := record(t, r, e)

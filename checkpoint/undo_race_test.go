@@ -68,8 +68,8 @@ func (b *busy) edit(round int) error {
 func (b *busy) build(round int) error {
 	for name, text := range map[string]string{fmt.Sprintf("out/%d/%d.o", round%busyFiles, round): "object",
 		"out/log": fmt.Sprint(round)} {
-		err := errors.Join(os.MkdirAll(filepath.Dir(b.w.path(name)), 0o755), os.WriteFile(b.w.path(name), []byte(text),
-			0o644))
+		err := errors.Join(os.MkdirAll(filepath.Dir(b.w.path(name)), 0o755),
+			os.WriteFile(b.w.path(name), []byte(text), 0o644))
 		switch {
 		case err == nil:
 			b.last[name] = text

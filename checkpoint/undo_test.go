@@ -71,8 +71,7 @@ func undoEverything(t *testing.T, w *world) {
 		w.put("made/by/session", "new")
 		w.put("~", "home")
 		w.must(os.Symlink("made", w.path("link")), os.Symlink("elsewhere", w.path("dangling")),
-			os.RemoveAll(w.path("tree/in")),
-			os.Symlink("../src", w.path("tree/in")))
+			os.RemoveAll(w.path("tree/in")), os.Symlink("../src", w.path("tree/in")))
 	})
 	first := w.undo(checkpoint.PlanOptions{}, p)
 	if diff := gocmp.Diff(w.flat(before), w.flat(w.record())); diff != "" || len(first.Left) > 0 {

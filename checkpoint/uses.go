@@ -174,8 +174,8 @@ func tryHold(path string, shared bool) (heldFile, error) {
 
 // hold waits for a lock, at most as long as given.
 func hold(ctx context.Context, path string, shared bool, wait time.Duration) (file heldFile, err error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, wait, fmt.Errorf("%s stayed locked by another process: %w", path,
-		filelock.ErrLocked))
+	ctx, cancel := context.WithTimeoutCause(ctx, wait,
+		fmt.Errorf("%s stayed locked by another process: %w", path, filelock.ErrLocked))
 	defer cancel()
 	err = filelock.Wait(ctx, func() (err error) {
 		file, err = tryHold(path, shared)

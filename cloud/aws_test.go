@@ -106,8 +106,7 @@ func TestV1_SignedRequests(t *testing.T) {
 		region string
 	}{
 		"variables": {vars: map[string]string{"AWS_ACCESS_KEY_ID": "AKIDUSER", "AWS_SECRET_ACCESS_KEY": "secret/" +
-			"of+the+user",
-			"AWS_REGION": "us-east-1"}, region: "us-east-1"},
+			"of+the+user", "AWS_REGION": "us-east-1"}, region: "us-east-1"},
 		"session": {vars: map[string]string{"AWS_ACCESS_KEY_ID": "ASIA1", "AWS_SECRET_ACCESS_KEY": "secret-of-a-role-1",
 			"AWS_SESSION_TOKEN": "session-of-a-role-1", "AWS_DEFAULT_REGION": "eu-west-1"}, region: "eu-west-1"},
 		"profile": {vars: map[string]string{"AWS_PROFILE": "own"}, region: "ap-south-1"},

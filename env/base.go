@@ -5,8 +5,8 @@ import "context"
 // Base is an Environment for wrappers to embed. It forwards what the wrapped environment reports
 // about itself and its files: confinement, where names lead, what they are, which files need
 // approval, and the locks of files. It does not forward the optional ways to read and change files
-// (Replacer, the rest of Tree, View), because these would bypass the wrapper's Open and WriteFile. A
-// wrapper that leaves files alone forwards them itself.
+// (Replacer, the rest of Tree, View), because these would bypass the wrapper's Open and WriteFile.
+// A wrapper that leaves files alone forwards them itself.
 type Base struct{ Environment }
 
 // Confinement implements Confined.

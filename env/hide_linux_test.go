@@ -46,8 +46,7 @@ func asHost(t *testing.T, level, script string, attr *syscall.SysProcAttr, more 
 	cmd := exec.Command("/proc/self/exe", "-test.run=^TestHideHost$", "-test.count=1")
 	cmd.Dir = "/"
 	cmd.Env = append([]string{"PATH=" + os.Getenv("PATH"), "TMPDIR=/tmp", hostKey + "=" + hostSecret,
-		"ATTRACTOR_TEST_LEVEL=" + level,
-		"ATTRACTOR_TEST_SCRIPT=" + script}, more...)
+		"ATTRACTOR_TEST_LEVEL=" + level, "ATTRACTOR_TEST_SCRIPT=" + script}, more...)
 	cmd.SysProcAttr = attr
 	out, err := cmd.CombinedOutput()
 	_, text, ok := strings.Cut(string(out), "<<<")

@@ -158,8 +158,8 @@ func TestL6_NoCgroupIsLeft(t *testing.T) {
 func TestL6_FilesOfEachProcess(t *testing.T) {
 	atLevels(t, func(t *testing.T, level string) {
 		dir := t.TempDir()
-		l := newLocal(t, dir, env.LocalOptions{Containment: level, Limits: env.Limits{Processes: -1, FileSize: 1 << 20,
-			OpenFiles: 40}})
+		l := newLocal(t, dir, env.LocalOptions{Containment: level,
+			Limits: env.Limits{Processes: -1, FileSize: 1 << 20, OpenFiles: 40}})
 		want := level + "; processes unlimited, memory unlimited, files up to 1 MiB, 40 open files"
 		if l.Confinement().Containment != want {
 			t.Errorf("Containment is %q, want %q", l.Confinement().Containment, want)

@@ -254,8 +254,7 @@ func (l *Local) Confinement() Confinement {
 		Writable: []string{}, Network: l.network, Sandbox: l.sandbox, Limits: l.limits.hold}
 	for _, r := range l.roots {
 		inside := slices.ContainsFunc(l.roots, func(o *root) bool {
-			return o != r && !o.readOnly &&
-				below(r.real, o.real)
+			return o != r && !o.readOnly && below(r.real, o.real)
 		})
 		switch dir := cmp.Or(r.given, "/"); {
 		case !r.readOnly && !slices.Contains(c.Writable, dir):

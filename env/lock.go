@@ -126,8 +126,7 @@ func (k *locks) open(name string) (*os.File, error) {
 		errs = append(errs, err)
 	}
 	return nil, fmt.Errorf("cannot lock the file, so nothing was changed; set XDG_STATE_HOME or LocalOptions.Locks "+
-		"to a writable directory: %w",
-		errors.Join(errs...))
+		"to a writable directory: %w", errors.Join(errs...))
 }
 
 // openLock opens a lock file in a directory, which must belong to the user and is made if missing.

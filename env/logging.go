@@ -94,8 +94,8 @@ func read[T any](ctx context.Context, l logging, op, name string, do func() (T, 
 func (l logging) change(ctx context.Context, op, name string, do func() error, attrs ...slog.Attr) error {
 	began := time.Now()
 	err := do()
-	l.record(ctx, slog.LevelInfo, op, time.Since(began), err, append([]slog.Attr{slog.String("name", name)},
-		attrs...)...)
+	l.record(ctx, slog.LevelInfo, op, time.Since(began), err,
+		append([]slog.Attr{slog.String("name", name)}, attrs...)...)
 	return err
 }
 
@@ -203,8 +203,8 @@ func (l logging) Start(ctx context.Context, cmd Command) (Process, error) {
 		l.record(ctx, slog.LevelInfo, "start", time.Since(began), err, attrs...)
 		return nil, err
 	}
-	l.record(ctx, slog.LevelInfo, "start", time.Since(began), nil, append([]slog.Attr{slog.String("process", p.ID())},
-		attrs...)...)
+	l.record(ctx, slog.LevelInfo, "start", time.Since(began), nil,
+		append([]slog.Attr{slog.String("process", p.ID())}, attrs...)...)
 	return p, nil
 }
 

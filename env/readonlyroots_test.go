@@ -176,8 +176,8 @@ func TestJ9_LocalWithReadOnlyDirPassesTheSuite(t *testing.T) {
 		dir := t.TempDir()
 		mkdir(t, filepath.Join(dir, "ro"))
 		mkdir(t, filepath.Join(dir, "work"))
-		return newLocal(t, filepath.Join(dir, "work"), env.LocalOptions{ReadOnly: []string{dir},
-			Roots: []string{filepath.Join(dir, "work")}})
+		return newLocal(t, filepath.Join(dir, "work"),
+			env.LocalOptions{ReadOnly: []string{dir}, Roots: []string{filepath.Join(dir, "work")}})
 	})
 }
 

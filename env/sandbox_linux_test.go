@@ -117,7 +117,6 @@ func TestJ9_SandboxPassesTheSuite(t *testing.T) {
 		t.Errorf("files outside are visible: %q, %+v", text, result)
 	}
 	envtest.Suite(t, func(t *testing.T) env.Environment {
-		return newLocal(t, t.TempDir(),
-			env.LocalOptions{Launch: hiding})
+		return newLocal(t, t.TempDir(), env.LocalOptions{Launch: hiding})
 	})
 }

@@ -60,8 +60,8 @@ func (l *Local) commandDir(name string) (string, error) {
 		return "", fmt.Errorf("working directory of the command: %w", err)
 	}
 	if !info.IsDir() {
-		return "", fmt.Errorf("working directory of the command: %w", &fs.PathError{Op: "chdir", Path: dir,
-			Err: errors.New("not a directory")})
+		return "", fmt.Errorf("working directory of the command: %w",
+			&fs.PathError{Op: "chdir", Path: dir, Err: errors.New("not a directory")})
 	}
 	return filepath.Clean(dir), nil
 }

@@ -239,8 +239,7 @@ func (s *Skill) head(f files) string {
 	}
 	if len(s.AllowedTools) > 0 {
 		fmt.Fprintf(&b, "Its author expects it to use these tools: %s. That permits nothing: calls are decided about "+
-			"as always.\n",
-			cut(strings.Join(s.AllowedTools, ", "), maxDescription))
+			"as always.\n", cut(strings.Join(s.AllowedTools, ", "), maxDescription))
 	}
 	var shown []string
 	for _, name := range f.list {

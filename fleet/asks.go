@@ -148,8 +148,8 @@ func (j *Job) answerQuestion(ctx context.Context, s *agent.Session) (bool, error
 		case errors.Is(err, agent.ErrClosed), errors.Is(err, agent.ErrReleased), errors.Is(err, agent.ErrTakenOver):
 			return false, err
 		case n == mostAsked:
-			return true, s.Answer(ctx, tool.Answer{Action: tool.ActionCancel,
-				Text: "No answer fitted the question's form."})
+			return true, s.Answer(ctx,
+				tool.Answer{Action: tool.ActionCancel, Text: "No answer fitted the question's form."})
 		}
 		problem = err.Error()
 	}

@@ -263,8 +263,8 @@ func TestP6_Deadline(t *testing.T) {
 	if s.State != fleet.Failed || !strings.Contains(s.Reason, "deadline") || s.Result == nil || s.Result.Turns != 1 {
 		t.Errorf("status: %+v, result %+v", s, s.Result)
 	}
-	_, _, err := f.client().Submit(context.Background(), fleet.Task{ID: "t2", Prompt: "Do it.",
-		Deadline: time.Now().Add(-time.Second)})
+	_, _, err := f.client().Submit(context.Background(),
+		fleet.Task{ID: "t2", Prompt: "Do it.", Deadline: time.Now().Add(-time.Second)})
 	if err == nil || !strings.Contains(err.Error(), "deadline") {
 		t.Errorf("a task behind its deadline: %v", err)
 	}
@@ -296,8 +296,7 @@ func TestP6_SlotsOfAllWorkers(t *testing.T) {
 		return s
 	}
 	f.until("the session", func() bool {
-		return status("waits").State == fleet.Running &&
-			len(f.projected("waits")) > 2
+		return status("waits").State == fleet.Running && len(f.projected("waits")) > 2
 	})
 	if err := stop(); err != nil {
 		t.Fatal(err)

@@ -183,8 +183,7 @@ func (s *site) worker(e fleet.Engine, name string) *fleet.Worker {
 		HTTPClient: &http.Client{Transport: transport}})
 	s.ok(err)
 	o := agent.Options{Client: &llm.Client{Providers: []llm.Provider{provider}}, Profile: profile.Profile(),
-		System: "You are being tested.",
-		Retry:  llm.RetryPolicy{Max: 1, Base: time.Millisecond}}
+		System: "You are being tested.", Retry: llm.RetryPolicy{Max: 1, Base: time.Millisecond}}
 	return &fleet.Worker{Engine: e, Name: name, TTL: s.ttl, Slots: 2, Workspaces: s.places, MaxDeaths: 1000,
 		Grace:  s.ttl,
 		Host:   fleet.Sessions(func(context.Context, *fleet.Job) (agent.Options, error) { return o, nil }),

@@ -49,8 +49,8 @@ type field struct {
 
 func newField(t *testing.T, o memfleet.Options, model fakellm.Model, faults fakellm.Options) *field {
 	t.Helper()
-	f := &field{t: t, engine: memfleet.New(o), model: fakellm.New(model, faults), out: filepath.Join(t.TempDir(),
-		"effects"), ttl: await.Limit}
+	f := &field{t: t, engine: memfleet.New(o), model: fakellm.New(model, faults),
+		out: filepath.Join(t.TempDir(), "effects"), ttl: await.Limit}
 	web := httptest.NewServer(f.model)
 	f.url = web.URL
 	t.Cleanup(func() {
@@ -110,8 +110,8 @@ func (f *field) worker(name string, change ...func(*fleet.Worker, *agent.Options
 	return f.workerOn(f.engine.Share(), name, change...)
 }
 
-func (f *field) workerOn(engine fleet.Engine, name string, change ...func(*fleet.Worker,
-	*agent.Options)) *fleet.Worker {
+func (f *field) workerOn(engine fleet.Engine, name string,
+	change ...func(*fleet.Worker, *agent.Options)) *fleet.Worker {
 	f.t.Helper()
 	transport := new(http.Transport)
 	f.t.Cleanup(transport.CloseIdleConnections)
@@ -121,8 +121,7 @@ func (f *field) workerOn(engine fleet.Engine, name string, change ...func(*fleet
 		f.t.Fatal(err)
 	}
 	o := agent.Options{Client: &llm.Client{Providers: []llm.Provider{provider}}, Profile: claude.Profile(),
-		System: "You are being tested.",
-		Retry:  llm.RetryPolicy{Max: 1, Base: time.Millisecond}}
+		System: "You are being tested.", Retry: llm.RetryPolicy{Max: 1, Base: time.Millisecond}}
 	w := &fleet.Worker{Engine: engine, Name: name, TTL: f.ttl, Slots: 1, Workspaces: &places{t: f.t},
 		Logger: slog.New(slog.NewTextHandler(testLog{f.t}, nil))}
 	for _, c := range change {
@@ -224,8 +223,8 @@ type places struct {
 	open func(fleet.Task) error // nil allows all
 }
 
-func (p *places) Open(ctx context.Context, t fleet.Task, o fleet.Objects, last *fleet.WorkspacePoint) (fleet.Workspace,
-	error) {
+func (p *places) Open(ctx context.Context, t fleet.Task, o fleet.Objects,
+	last *fleet.WorkspacePoint) (fleet.Workspace, error) {
 	if p.open != nil {
 		if err := p.open(t); err != nil {
 			return nil, err

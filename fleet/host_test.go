@@ -25,8 +25,7 @@ func TestP4_HostsThatAreWrong(t *testing.T) {
 		"not called Job.Attach": func(fleet.Host) fleet.Host {
 			return func(ctx context.Context, j *fleet.Job) (fleet.Hosted, error) {
 				s, err := agent.New(ctx, agent.Options{Client: &llm.Client{Providers: []llm.Provider{nothing{}}},
-					Model: "m", Env: j.Workspace.Env(), System: "x",
-					Journal: j.Journal})
+					Model: "m", Env: j.Workspace.Env(), System: "x", Journal: j.Journal})
 				return fleet.Hosted{Session: s}, err
 			}
 		},

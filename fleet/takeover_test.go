@@ -189,8 +189,7 @@ func TestP4_DrainLeavesNothingUnknown(t *testing.T) {
 	var f *field
 	f = newField(t, memfleet.Options{}, func(r *fakellm.Request) fakellm.Turn {
 		return fakellm.Script(shell("echo begun >> "+f.out, "sleep 3", "echo ended >> "+f.out, "echo kept > a.txt"),
-			f.effect("next", "cat a.txt"),
-			fakellm.Turn{Text: "Done."})(r)
+			f.effect("next", "cat a.txt"), fakellm.Turn{Text: "Done."})(r)
 	}, fakellm.Options{})
 	f.submit(fleet.Task{ID: "t1", Prompt: "Do it."})
 	f.ttl = short

@@ -154,8 +154,7 @@ var rooms = map[string][]string{
 		"golang.org/x/sys/..."},
 	"agent/stepstream": {"agent", "llm"},
 	"check":            {"agent", "checkpoint", "env", "env/capture", "llm", "sanitize", "tool"},
-	"acp": {"agent", "env", "internal/textfile", "internal/texts", "llm", "sanitize", "tool",
-		"tool/coding"},
+	"acp":              {"agent", "env", "internal/textfile", "internal/texts", "llm", "sanitize", "tool", "tool/coding"},
 	"server": {root, "agent", "env/sandbox", "internal/atomicfile", "internal/filelock", "internal/protocol",
 		"internal/render", "internal/texts", "internal/webguard", "journal", "llm", "permit", "secret/...", "sessions",
 		"web", "github.com/google/uuid", "github.com/google/jsonschema-go/jsonschema", "tool"},
@@ -197,8 +196,7 @@ var ofTests = map[string][]string{
 	"internal/doors": {"llm", "llm/llmtest", "env", "search", "tool", "tool/coding", "journal", "profile", "agent",
 		"internal/peer", "internal/orphans", "internal/await", "go.uber.org/goleak"},
 	"internal/mcptest": {"llm", "llm/llmtest", "env", "tool", "journal", "profile", "agent", "mcp", "internal/peer",
-		"internal/orphans", "internal/parallel", "internal/seed",
-		"internal/await", "go.uber.org/goleak"},
+		"internal/orphans", "internal/parallel", "internal/seed", "internal/await", "go.uber.org/goleak"},
 }
 
 // listed is a package in the output of go list.

@@ -68,8 +68,7 @@ func documentsBefore(ctx context.Context, e env.Environment, root string, names 
 			}
 			seen = append(seen, text)
 			section := fmt.Sprintf("# Project instructions from %s\n\nThey apply to all files in %s and below.\n"+
-				"\n%s\n\n",
-				sanitize.Line(path.Join(dir, name)), sanitize.Line(dir), text)
+				"\n%s\n\n", sanitize.Line(path.Join(dir, name)), sanitize.Line(dir), text)
 			if left := budget - b.Len(); !whole || len(strings.TrimSpace(section)) > left {
 				return b.String() + strings.TrimSpace(cutBefore(section, left)) +
 					"\n[Project instructions truncated at 32KB]"

@@ -368,8 +368,7 @@ func TestM10_DocumentsBelowElsewhere(t *testing.T) {
 	w := &tree{t, envtest.MemoryDir}
 	s := &session{TB: t, log: new(journal.Memory), options: claude(),
 		env: envtest.NewMemory(map[string]string{"AGENTS.md": "OF TOP @more.md", "more.md": "MORE",
-			"a/CLAUDE.md": "OF A", "a/x": "x",
-			".claude/rules/x.md": "---\npaths: a/*\n---\nFOR X"})}
+			"a/CLAUDE.md": "OF A", "a/x": "x", ".claude/rules/x.md": "---\npaths: a/*\n---\nFOR X"})}
 	requests := s.run(llmtest.Calls(read("a/x")), llmtest.Text("done"))
 	has(t, requests[0].Messages[0].Parts.Text(), "OF TOP", "MORE")
 	if got := later(requests[1]); len(got) != 2 || !strings.HasSuffix(got[0], "FOR X") ||

@@ -68,8 +68,8 @@ func ExampleBelow() {
 		for _, m := range req.Messages {
 			sent.WriteString(m.Parts.Text())
 		}
-		fmt.Println(n+1, strings.Contains(sent.String(), "Run the tests."), strings.Contains(sent.String(),
-			"No frameworks."))
+		fmt.Println(n+1, strings.Contains(sent.String(), "Run the tests."),
+			strings.Contains(sent.String(), "No frameworks."))
 	}
 	// Output:
 	// 1 true false

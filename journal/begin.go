@@ -43,8 +43,8 @@ func (d *Dir) Begin(ctx context.Context, id string) iter.Seq2[Record, error] {
 
 // begin yields the records of a file after the first skip ones. It returns the number of the last
 // record that was yielded, and whether yield wants more.
-func (l *lines) begin(ctx context.Context, file io.ReaderAt, skip int64, yield func(Record, error) bool) (given int64,
-	wanted bool, err error) {
+func (l *lines) begin(ctx context.Context, file io.ReaderAt, skip int64,
+	yield func(Record, error) bool) (given int64, wanted bool, err error) {
 	*l = lines{r: l.r, buf: l.buf, records: l.records, appended: l.appended}
 	l.r.Reset(io.NewSectionReader(file, 0, 1<<62))
 	for given = skip; ; {

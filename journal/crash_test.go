@@ -141,8 +141,7 @@ func (s *scenario) fork() {
 // failed reports whether the fault hit a call of that kind.
 func (s *scenario) failed(op string) bool {
 	return s.sys.fail != nil && slices.ContainsFunc(s.sys.calls, func(c call) bool {
-		return c.op == op &&
-			s.sys.fail(c).err != nil
+		return c.op == op && s.sys.fail(c).err != nil
 	})
 }
 

@@ -88,8 +88,7 @@ func TestK9_ChangedWhileClosed(t *testing.T) {
 		"cut": {func(path string, content []byte) error { return os.Truncate(path, int64(len(content)-1)) },
 			ErrConflict},
 		"extended": {func(path string, content []byte) error {
-			return os.WriteFile(path, append(content, content...),
-				0o600)
+			return os.WriteFile(path, append(content, content...), 0o600)
 		}, ErrConflict},
 		"touched": {func(path string, content []byte) error { return os.WriteFile(path, content, 0o600) }, nil},
 	} {

@@ -93,8 +93,8 @@ func FuzzK3_CompactData(f *testing.F) {
 			return // a record without data
 		}
 		line, err := journal.AppendLine(nil, journal.Record{N: 1, Kind: "a", Data: data}, false)
-		spaced, spacedErr := journal.AppendLine(nil, journal.Record{N: 1, Kind: "a", Data: slices.Concat([]byte("\n"),
-			data, []byte(" "))}, false)
+		spaced, spacedErr := journal.AppendLine(nil,
+			journal.Record{N: 1, Kind: "a", Data: slices.Concat([]byte("\n"), data, []byte(" "))}, false)
 		if (err == nil) != (spacedErr == nil) || !bytes.Equal(line, spaced) {
 			t.Fatalf("%q: %q, %v\nwith white space: %q, %v", data, line, err, spaced, spacedErr)
 		}

@@ -69,8 +69,7 @@ func CheckID(id string) error {
 	}
 	if !ok {
 		return fmt.Errorf("journal: %.200q cannot be an id: 1 to %d letters, digits, -, _ and ., not beginning with "+
-			"- or .: %w",
-			id, maxID, fs.ErrInvalid)
+			"- or .: %w", id, maxID, fs.ErrInvalid)
 	}
 	return nil
 }

@@ -137,8 +137,7 @@ func TestRequestValidate(t *testing.T) {
 		"plain": {ask("hi"), ""},
 		"none":  {with(func(r *llm.Request) { r.ToolChoice.Mode = llm.ToolNone }), ""},
 		"named": {with(func(r *llm.Request) {
-			r.Tools, r.ToolChoice = tools, llm.ToolChoice{Mode: llm.ToolNamed,
-				Name: "look"}
+			r.Tools, r.ToolChoice = tools, llm.ToolChoice{Mode: llm.ToolNamed, Name: "look"}
 		}), ""},
 		"no model":    {with(func(r *llm.Request) { r.Model = "" }), "no model"},
 		"no messages": {with(func(r *llm.Request) { r.Messages = nil }), "no messages"},
@@ -148,8 +147,7 @@ func TestRequestValidate(t *testing.T) {
 			"message 0: part 0"},
 		"required": {with(func(r *llm.Request) { r.ToolChoice.Mode = llm.ToolRequired }), "has no tools"},
 		"unknown tool": {with(func(r *llm.Request) {
-			r.Tools, r.ToolChoice = tools, llm.ToolChoice{Mode: llm.ToolNamed,
-				Name: "see"}
+			r.Tools, r.ToolChoice = tools, llm.ToolChoice{Mode: llm.ToolNamed, Name: "see"}
 		}), `"see"`},
 		"unknown mode": {with(func(r *llm.Request) { r.ToolChoice.Mode = "maybe" }), `"maybe"`},
 	} {

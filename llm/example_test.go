@@ -191,8 +191,8 @@ func ExampleMiddleware() {
 		llm.Retry(llm.RetryPolicy{Base: time.Millisecond}, nil),
 		llm.Log(logger),
 	}
-	resp, err := client.Complete(context.Background(), &llm.Request{Model: "claude-sonnet-4-5",
-		Messages: []llm.Message{llm.User("Are you there?")}})
+	resp, err := client.Complete(context.Background(),
+		&llm.Request{Model: "claude-sonnet-4-5", Messages: []llm.Message{llm.User("Are you there?")}})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -215,8 +215,8 @@ func Example_localServer() {
 		log.Fatal(err)
 	}
 	client := &llm.Client{Providers: []llm.Provider{local}}
-	resp, err := client.Complete(context.Background(), &llm.Request{Model: "qwen3",
-		Messages: []llm.Message{llm.User("Hello?")}})
+	resp, err := client.Complete(context.Background(),
+		&llm.Request{Model: "qwen3", Messages: []llm.Message{llm.User("Hello?")}})
 	if err != nil {
 		log.Fatal(err)
 	}

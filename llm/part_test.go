@@ -55,8 +55,8 @@ func part() *rapid.Generator[llm.Part] {
 // Text must survive byte for byte, so that a journal returns what was sent.
 func TestPartsJSONIsLossless(t *testing.T) {
 	seed.Check(t, func(t *rapid.T) {
-		want := llm.Message{Role: llm.RoleAssistant, Provider: "p", Model: "m", Parts: rapid.SliceOf(part()).Draw(t,
-			"parts")}
+		want := llm.Message{Role: llm.RoleAssistant, Provider: "p", Model: "m",
+			Parts: rapid.SliceOf(part()).Draw(t, "parts")}
 		data, err := json.Marshal(want)
 		if err != nil {
 			t.Fatal(err)
@@ -131,8 +131,7 @@ func TestAC8_3_PartsAccessors(t *testing.T) {
 	call := llm.ToolCall{ID: "1", Name: "look"}
 	other := llm.ToolCall{ID: "2", Name: "look"}
 	parts := llm.Parts{llm.Thinking{Text: "hm, "}, llm.Text{}, llm.Text{Text: "a"}, call, llm.Thinking{Text: "yes"},
-		llm.Text{Text: "b"},
-		llm.ToolResult{Content: llm.TextParts("not mine")}, other, llm.Text{Text: "c"}}
+		llm.Text{Text: "b"}, llm.ToolResult{Content: llm.TextParts("not mine")}, other, llm.Text{Text: "c"}}
 	resp := llm.Response{Message: llm.Message{Parts: parts}}
 	if got := resp.Text(); got != "abc" {
 		t.Errorf("text %q", got)

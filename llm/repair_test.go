@@ -102,16 +102,16 @@ func TestG11_Repair(t *testing.T) {
 		"same id again": {[]llm.Message{calls("1"), results("1"), calls("1"), results("1"), calls("1")},
 			"a(?1) t(!1) a(?1) t(!1) a(?1) t(!1 missing)"},
 		"same id at once": {[]llm.Message{calls("1", "1"), results("1", "1")}, "a(?1 ?1) t(!1 !1)"},
-		"mixed": {[]llm.Message{calls("1"), {Role: llm.RoleUser, Parts: llm.Parts{results("1").Parts[0],
-			llm.Text{Text: "x"}}}}, "a(?1) u(!1 x)"},
+		"mixed": {[]llm.Message{calls("1"), {Role: llm.RoleUser,
+			Parts: llm.Parts{results("1").Parts[0], llm.Text{Text: "x"}}}}, "a(?1) u(!1 x)"},
 		"mixed, late": {[]llm.Message{calls("1"), u("w"),
 			{Role: llm.RoleUser, Parts: llm.Parts{llm.Text{Text: "x"}, results("1").Parts[0]}}},
 			"a(?1) t(!1) u(w) u(x)"},
 		"mixed, incomplete": {[]llm.Message{calls("1", "2"),
 			{Role: llm.RoleUser, Parts: llm.Parts{results("1").Parts[0], llm.Text{Text: "x"}}}, results("2")},
 			"a(?1 ?2) t(!1) t(!2) u(x)"},
-		"text of a tool": {[]llm.Message{calls("1"), {Role: llm.RoleTool, Parts: llm.Parts{llm.Text{Text: "x"},
-			results("1").Parts[0]}}}, "a(?1) t(!1) u(x)"},
+		"text of a tool": {[]llm.Message{calls("1"),
+			{Role: llm.RoleTool, Parts: llm.Parts{llm.Text{Text: "x"}, results("1").Parts[0]}}}, "a(?1) t(!1) u(x)"},
 		"only text":       {[]llm.Message{u("w"), {Role: llm.RoleTool, Parts: llm.TextParts("x")}}, "u(w) u(x)"},
 		"foreign":         {[]llm.Message{foreign(signed...), results("1")}, "a(x ?1 #2) t(!1)"},
 		"own":             {[]llm.Message{own(signed...), results("1")}, "a(~hm x+s ?1+s #2) t(!1)"},
@@ -172,8 +172,8 @@ func historyGen() *rapid.Generator[[]llm.Message] {
 		case 0:
 			return llm.User(rapid.SampledFrom([]string{"x", "y", ""}).Draw(t, "text"))
 		case 1:
-			return llm.Message{Role: llm.RoleUser, Parts: llm.Parts{llm.Text{Text: "z"},
-				results(id.Draw(t, "id")).Parts[0]}}
+			return llm.Message{Role: llm.RoleUser,
+				Parts: llm.Parts{llm.Text{Text: "z"}, results(id.Draw(t, "id")).Parts[0]}}
 		case 2:
 			return llm.Message{Role: llm.RoleAssistant,
 				Provider: rapid.SampledFrom([]string{"anthropic", "there"}).Draw(t, "by"),
@@ -285,8 +285,8 @@ func TestG11_RepairKeepsIdentity(t *testing.T) {
 // Whatever history goes in, a server as strict as the API accepts what comes out.
 func TestG11_RepairedHistoriesAreAccepted(t *testing.T) {
 	server := fakellm.New(func(*fakellm.Request) fakellm.Turn { return fakellm.Turn{Text: "ok"} }, fakellm.Options{})
-	p, err := anthropic.New(anthropic.Options{APIKey: "k", BaseURL: "http://x.test", HTTPClient: llmtest.PipeClient(t,
-		server)})
+	p, err := anthropic.New(anthropic.Options{APIKey: "k", BaseURL: "http://x.test",
+		HTTPClient: llmtest.PipeClient(t, server)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -102,8 +102,8 @@ func Retry(policy RetryPolicy, onRetry func(attempt int, err error, delay time.D
 
 // forward passes a stream's events on until it fails. It reports whether any were delivered. The
 // error is nil if the stream ended or the listener left.
-func forward(stream iter.Seq2[StreamEvent, error], yield func(StreamEvent, error) bool) (failure error,
-	delivered bool) {
+func forward(stream iter.Seq2[StreamEvent, error],
+	yield func(StreamEvent, error) bool) (failure error, delivered bool) {
 	var held []StreamEvent
 	for ev, err := range stream {
 		if err != nil {

@@ -67,8 +67,8 @@ func TestG6_RetryDelay(t *testing.T) {
 
 // attempt runs a script under Retry. It returns the events, the time that passed and the number of
 // requests.
-func attempt(t *testing.T, policy llm.RetryPolicy, steps ...llmtest.Step) (events []llm.StreamEvent, took time.Duration,
-	calls int, err error) {
+func attempt(t *testing.T, policy llm.RetryPolicy,
+	steps ...llmtest.Step) (events []llm.StreamEvent, took time.Duration, calls int, err error) {
 	t.Helper()
 	policy.Jitter = noJitter
 	p := llmtest.NewProvider("p", steps...)
@@ -165,8 +165,8 @@ func TestG6_RetryTellsAndEndsWithTheContext(t *testing.T) {
 func TestG6_RetryStopsWhenNobodyListens(t *testing.T) {
 	for stop, want := range map[llm.EventType]int{llm.EventStart: 1, llm.EventTextDelta: 3} {
 		p := llmtest.NewProvider("p", llmtest.Text("one two"))
-		client := llm.Client{Providers: []llm.Provider{p}, Middleware: []llm.Middleware{llm.Retry(llm.RetryPolicy{},
-			nil)}}
+		client := llm.Client{Providers: []llm.Provider{p},
+			Middleware: []llm.Middleware{llm.Retry(llm.RetryPolicy{}, nil)}}
 		n := 0
 		for ev := range client.Stream(t.Context(), ask("hi")) {
 			if n++; ev.Type == stop {

@@ -259,8 +259,8 @@ func (f keptFile) remove(k KeptRule) error {
 
 // changeKept changes the user's file of rules, which nobody else changes meanwhile, and returns its
 // name.
-func changeKept(ctx context.Context, getenv func(string) string, change func(keptFile) error) (file string,
-	err error) {
+func changeKept(ctx context.Context, getenv func(string) string,
+	change func(keptFile) error) (file string, err error) {
 	if file, err = UserRules(getenv); err != nil {
 		return "", err
 	}

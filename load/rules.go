@@ -156,8 +156,7 @@ func (p *Project) Rules(own []rules.Source) (sources []rules.Source) {
 		}
 		if f := p.File(name); f != nil {
 			sources = append(sources, rules.Source{Name: file, Data: f.Data, Origin: origin,
-				Dir:     filepath.ToSlash(p.Root),
-				Foreign: name != projectRules()[0]})
+				Dir: filepath.ToSlash(p.Root), Foreign: name != projectRules()[0]})
 		}
 	}
 	return sources

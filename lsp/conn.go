@@ -213,8 +213,8 @@ func (c *conn) dispatch(m *message) {
 		if known {
 			answer["result"] = result
 		} else {
-			answer["error"] = responseError{Code: -32601, Message: "this client does not support " + clean(m.Method,
-				100)}
+			answer["error"] = responseError{Code: -32601,
+				Message: "this client does not support " + clean(m.Method, 100)}
 		}
 		_ = c.send(answer) // fails only if the connection is over
 	}

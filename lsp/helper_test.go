@@ -109,8 +109,8 @@ func (w *workspace) callAs(agent, name string, args map[string]any) string {
 	}
 	w.calls++
 	c := tool.Call{Env: w.env, Session: new(tool.Plain), SessionID: "s", AgentID: agent}
-	out := w.tools.Run(context.Background(), llm.ToolCall{ID: "c" + strconv.Itoa(w.calls), Name: name,
-		Args: string(text)}, c, nil, w.servers.Middleware)
+	out := w.tools.Run(context.Background(),
+		llm.ToolCall{ID: "c" + strconv.Itoa(w.calls), Name: name, Args: string(text)}, c, nil, w.servers.Middleware)
 	if out.IsError {
 		w.Fatalf("%s: %s", name, out.Content.Text())
 	}

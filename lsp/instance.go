@@ -292,8 +292,8 @@ func (in *instance) pull(ctx context.Context, name string) (verdict, error) {
 func (in *instance) compile(ctx context.Context, name string) (verdict, error) {
 	all := verdict{known: true}
 	for _, request := range []string{"syntacticDiagnosticsSync", "semanticDiagnosticsSync"} {
-		result, err := in.call(ctx, "workspace/executeCommand", map[string]any{"command": tsserver,
-			"arguments": []any{request, map[string]string{"file": name}}})
+		result, err := in.call(ctx, "workspace/executeCommand",
+			map[string]any{"command": tsserver, "arguments": []any{request, map[string]string{"file": name}}})
 		var refused *responseError
 		if errors.As(err, &refused) {
 			return verdict{}, nil // the file belongs to no project

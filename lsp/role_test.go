@@ -157,16 +157,16 @@ func (s *server) changed(uri string, version int) error {
 		fmt.Printf("Content-Length: %d\r\n\r\n", 200<<20)
 		_, _ = io.Copy(os.Stdout, io.LimitReader(zeros{}, 200<<20))
 	case s.has("floods"): // about an older version of the document, so that it is clear that more will come
-		s.send(map[string]any{"method": "textDocument/publishDiagnostics", "params": map[string]any{"uri": uri,
-			"version": version - 1, "diagnostics": many(3_000)}})
+		s.send(map[string]any{"method": "textDocument/publishDiagnostics",
+			"params": map[string]any{"uri": uri, "version": version - 1, "diagnostics": many(3_000)}})
 		for i := range 500 {
 			s.send(map[string]any{"method": "textDocument/publishDiagnostics",
 				"params": map[string]any{"uri": fmt.Sprintf("file:///flood/%d", i), "diagnostics": many(5)}})
 			s.send(map[string]any{"method": "window/logMessage", "params": map[string]any{"message": "flood"}})
 		}
 	case s.has("older"):
-		s.send(map[string]any{"method": "textDocument/publishDiagnostics", "params": map[string]any{"uri": uri,
-			"version": version - 1, "diagnostics": many(3)}})
+		s.send(map[string]any{"method": "textDocument/publishDiagnostics",
+			"params": map[string]any{"uri": uri, "version": version - 1, "diagnostics": many(3)}})
 	}
 	return nil
 }
@@ -211,6 +211,6 @@ func (s *server) publish(uri string, version int) {
 	if s.has("pull") || s.has("silent") {
 		return
 	}
-	s.send(map[string]any{"method": "textDocument/publishDiagnostics", "params": map[string]any{"uri": uri,
-		"version": version, "diagnostics": s.diagnostics(uri)}})
+	s.send(map[string]any{"method": "textDocument/publishDiagnostics",
+		"params": map[string]any{"uri": uri, "version": version, "diagnostics": s.diagnostics(uri)}})
 }

@@ -172,8 +172,8 @@ func (r *runner) work() {
 			continue
 		}
 		if !r.isOff() {
-			ctx, cancel := context.WithTimeoutCause(r.s.ctx, r.s.timeout, fmt.Errorf("it has not answered for %v",
-				r.s.timeout))
+			ctx, cancel := context.WithTimeoutCause(r.s.ctx, r.s.timeout,
+				fmt.Errorf("it has not answered for %v", r.s.timeout))
 			if err := r.do(ctx, j); err != nil && r.s.ctx.Err() == nil {
 				r.fail(err)
 			}

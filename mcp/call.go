@@ -215,15 +215,13 @@ func (s *server) failed(ctx, inner context.Context, c *conn, r *running, err err
 		return tool.Result{}, context.Cause(ctx)
 	case context.Cause(inner) == errNoAnswer:
 		return tool.Errorf("The MCP server %s did not answer within %s. The call was cancelled, but it may have had "+
-			"effects: look before you call it again.",
-			s.Name, r.allowed()), nil
+			"effects: look before you call it again.", s.Name, r.allowed()), nil
 	case s.owner.life.Err() != nil:
 		return tool.Errorf("The MCP server %s was closed during the call, which may have had effects.", s.Name), nil
 	case c.stdio != nil && c.stdio.Reason() != nil, errors.Is(err, sdk.ErrConnectionClosed),
 		errors.Is(err, sdk.ErrSessionMissing):
 		return tool.Errorf("The MCP server %s ended during the call, which may have had effects: %v. The next call "+
-			"starts it again.",
-			s.Name, s.explain(context.Background(), c, err)), nil
+			"starts it again.", s.Name, s.explain(context.Background(), c, err)), nil
 	case errors.As(err, &login):
 		return tool.Errorf("The call was refused, because %v. Tell the user, or go on without it.", login), nil
 	case errors.As(err, &refused):

@@ -208,8 +208,8 @@ func dialRemote(s Server, client *http.Client, tokens TokenStore, secret func(na
 	}
 	life, end := context.WithCancel(context.Background())
 	bound := &bounded{base, life}
-	a := &authorizer{server: s, life: life, tokens: tokens, client: &http.Client{Transport: bound,
-		CheckRedirect: sameOrigin}, secret: secret}
+	a := &authorizer{server: s, life: life, tokens: tokens,
+		client: &http.Client{Transport: bound, CheckRedirect: sameOrigin}, secret: secret}
 	t := &remote{server: s, base: bound, life: life, auth: a, listen: listening{wait: listenWait}, inbox: in}
 	return &sdk.StreamableClientTransport{Endpoint: u.String(), MaxEventSize: -1,
 			HTTPClient: &http.Client{Transport: t, CheckRedirect: sameOrigin}},
@@ -315,8 +315,8 @@ func (t *remote) send(req *http.Request, sent jsonrpc.Message) (*http.Response, 
 func judge(req *http.Request, sent jsonrpc.Message, resp *http.Response) error {
 	switch kind, status := mediaType(resp), resp.StatusCode; {
 	case status < 300 && kind != "application/json" && kind != "text/event-stream" && isCall(sent):
-		return fmt.Errorf("it answered with %s instead of MCP: check its URL", clean(cmp.Or(kind, "no content type"),
-			100))
+		return fmt.Errorf("it answered with %s instead of MCP: check its URL",
+			clean(cmp.Or(kind, "no content type"), 100))
 	case status < 300 && resp.ContentLength > maxMessage:
 		return errTooLong
 	case status < 400 || status == http.StatusMethodNotAllowed || kind == "application/json":

@@ -308,13 +308,11 @@ func TestM1_AnswersThatAreNotMCP(t *testing.T) {
 	}{
 		"a web page": {func(w http.ResponseWriter) {
 			w.Header().Set("Content-Type", "text/html")
-			io.WriteString(w,
-				"<html>")
+			io.WriteString(w, "<html>")
 		}, "it answered with text/html instead of MCP: check its URL"},
 		"another type": {func(w http.ResponseWriter) {
 			w.Header().Set("Content-Type", "image/png")
-			io.WriteString(w,
-				"x")
+			io.WriteString(w, "x")
 		}, "it answered with image/png instead of MCP"},
 		"no type": {func(w http.ResponseWriter) { w.Header()["Content-Type"] = nil; io.WriteString(w, "{}") },
 			"it answered with no content type instead of MCP"},

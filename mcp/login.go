@@ -150,8 +150,7 @@ func (f *flow) register(ctx context.Context) error {
 			made.TokenEndpointAuthMethod
 	default:
 		return fmt.Errorf("the authorization server %s wants to know its clients: register one there and put its id "+
-			"into the server's configuration (oauth.clientId)",
-			netguard.Shown(m.Issuer))
+			"into the server's configuration (oauth.clientId)", netguard.Shown(m.Issuer))
 	}
 	return nil
 }

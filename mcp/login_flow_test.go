@@ -140,8 +140,8 @@ func TestM3_NobodyLogsIn(t *testing.T) {
 	t.Parallel()
 	p := startProtected(t)
 	closed := func(context.Context) (string, error) { return "", io.EOF } // no terminal
-	err := LogIn(t.Context(), p.server(), LoginOptions{Tokens: newTokens(t), Paste: closed,
-		Timeout: 300 * time.Millisecond})
+	err := LogIn(t.Context(), p.server(),
+		LoginOptions{Tokens: newTokens(t), Paste: closed, Timeout: 300 * time.Millisecond})
 	wantError(t, err, "nobody finished the login in 300ms: run the command again")
 	ctx, cancel := context.WithCancel(t.Context())
 	err = LogIn(ctx, p.server(), LoginOptions{Tokens: newTokens(t), Show: func(string) { cancel() }})
@@ -385,8 +385,7 @@ func TestM3_TokenFiles(t *testing.T) {
 			return os.WriteFile(file, []byte(`{"server":"https://other.example"}`), 0o600)
 		}, "another server"},
 		"a link": {func(file string) error {
-			return errors.Join(os.Rename(file, file+"x"),
-				os.Symlink(file+"x", file))
+			return errors.Join(os.Rename(file, file+"x"), os.Symlink(file+"x", file))
 		}, "not a regular file"},
 		"a directory": {func(file string) error {
 			return errors.Join(os.Remove(file), os.Mkdir(file, 0o700), os.Remove(file), os.Symlink(os.TempDir(), file))

@@ -346,23 +346,20 @@ func TestM3_LoginsThatAreRefused(t *testing.T) {
 		}, "several values of iss"},
 		"code twice": {func(p *protected, _ *Server) {
 			p.Issuer.Redirect = func(q url.Values) {
-				q.Add("code",
-					"x")
+				q.Add("code", "x")
 			}
 		}, "several values of code"},
 		"no code": {func(p *protected, _ *Server) { p.Issuer.Redirect = func(q url.Values) { q.Del("code") } },
 			"has no code"},
 		"another code": {func(p *protected, _ *Server) {
 			p.Issuer.Redirect = func(q url.Values) {
-				q.Set("code",
-					"injected")
+				q.Set("code", "injected")
 			}
 		}, "invalid_grant"},
 		"the user declines": {func(p *protected, _ *Server) {
 			p.Issuer.Redirect = func(q url.Values) {
 				q.Set("error", "access_denied")
-				q.Set("error_description",
-					"no\x1b[2Jthanks")
+				q.Set("error_description", "no\x1b[2Jthanks")
 			}
 		}, "access_denied: no\\u"},
 		"metadata of another": {func(p *protected, _ *Server) {
@@ -430,8 +427,7 @@ func TestM3_LoginsThatAreRefused(t *testing.T) {
 		}, "a redirect must stay on"},
 		"token redirected": {func(p *protected, _ *Server) {
 			p.Issuer.Before = only("/token", func(w http.ResponseWriter) {
-				w.Header().Set("Location",
-					"https://evil.example/")
+				w.Header().Set("Location", "https://evil.example/")
 				w.WriteHeader(307)
 			})
 		}, "a redirect must stay on"},

@@ -28,8 +28,8 @@ const callbackPath = "/callback"
 
 // listenForRedirect starts the server on a port, or on any if it is 0.
 func listenForRedirect(port int) (*receiver, error) {
-	l, err := new(net.ListenConfig).Listen(context.Background(), "tcp4", net.JoinHostPort("127.0.0.1",
-		strconv.Itoa(port)))
+	l, err := new(net.ListenConfig).Listen(context.Background(), "tcp4",
+		net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
 	if err != nil {
 		return nil, fmt.Errorf("cannot wait for the browser on this machine: %w", err)
 	}

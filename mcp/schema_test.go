@@ -121,8 +121,8 @@ func TestM1_LargeSchemas(t *testing.T) {
 	bomb := map[string]any{}
 	for i := range 40 {
 		next := map[string]any{"$ref": fmt.Sprintf("#/$defs/d%d", i+1)}
-		bomb[fmt.Sprint("d", i)] = map[string]any{"type": "object", "properties": map[string]any{"a": next, "b": next,
-			"c": next}}
+		bomb[fmt.Sprint("d", i)] = map[string]any{"type": "object",
+			"properties": map[string]any{"a": next, "b": next, "c": next}}
 	}
 	if got, err := parameters(map[string]any{"$ref": "#/$defs/d0", "$defs": bomb}, new(int)); err != nil ||
 		len(got) > maxSchema {

@@ -52,8 +52,7 @@ func lab(ctx context.Context, versions []string) error {
 	cancelled := make(chan struct{})
 	told := make(chan struct{}, 10) // has an element for each time that the client was told of another list
 	s := sdk.NewServer(&sdk.Implementation{Name: "lab", Version: "1"},
-		&sdk.ServerOptions{Instructions: "Measure before you weigh.",
-			SupportedProtocolVersions: versions})
+		&sdk.ServerOptions{Instructions: "Measure before you weigh.", SupportedProtocolVersions: versions})
 	sdk.AddTool(s, &sdk.Tool{Name: "measure", Description: "Measures.\u200b"},
 		func(context.Context, *sdk.CallToolRequest, nothing) (*sdk.CallToolResult, map[string]int, error) {
 			return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: "42 degrees"},

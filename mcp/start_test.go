@@ -137,8 +137,8 @@ func TestM2_TenServersOfWhichOneHangs(t *testing.T) {
 				timeout: map[bool]time.Duration{true: 7 * time.Second, false: time.Hour}[i == hangs]}
 		}, begun{after: 7 * time.Second, err: errors.New("the required MCP server s3: it did not start within 7s")}},
 		"also if it has begun to answer": {func(i int) tenth {
-			return tenth{stops: i == hangs, required: true, timeout: map[bool]time.Duration{true: 7 * time.Second,
-				false: time.Hour}[i == hangs]}
+			return tenth{stops: i == hangs, required: true,
+				timeout: map[bool]time.Duration{true: 7 * time.Second, false: time.Hour}[i == hangs]}
 		}, begun{after: 7 * time.Second, err: errors.New("the required MCP server s3: it did not start within 7s")}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -160,8 +160,7 @@ func TestU10_WaitForServers(t *testing.T) {
 		want    begun
 	}{
 		"until all have started": {func(i int) tenth {
-			return tenth{takes: time.Duration(i) * time.Second,
-				timeout: time.Hour}
+			return tenth{takes: time.Duration(i) * time.Second, timeout: time.Hour}
 		},
 			begun{after: 9 * time.Second, tools: 10}},
 		"not for one that has failed": {func(i int) tenth {

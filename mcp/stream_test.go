@@ -70,8 +70,7 @@ func TestM5_WhatTheSDKGets(t *testing.T) {
 		"without an end": {events(func(w io.Writer) { io.WriteString(w, ": hello\nnothing\ndata: "+done) }),
 			`"id":7,"result":{}`, 100},
 		"places": {events(func(w io.Writer) {
-			io.WriteString(w,
-				"id: 9\nretry: 1\ndata:\n\nevent: other\ndata: "+done+"\n\n")
+			io.WriteString(w, "id: 9\nretry: 1\ndata:\n\nevent: other\ndata: "+done+"\n\n")
 		}), "id: 9\nretry: 100\n\n", 21},
 		"a list": {events(func(w io.Writer) { fmt.Fprintf(w, "data: [null,%s]\n\n", done) }),
 			`"id":7,"result":{}`, 100},

@@ -114,8 +114,7 @@ func (s *server) fetch(ctx context.Context, c *conn) ([]*sdk.Tool, error) {
 			t = used(t)
 			if size += sizeOf(t); size > maxList || len(seen) == maxTools {
 				s.tell(fmt.Errorf("the MCP server %s has more than %d tools or %d MiB of definitions; the first %d "+
-					"tools are used",
-					s.Name, maxTools, maxList>>20, len(found)))
+					"tools are used", s.Name, maxTools, maxList>>20, len(found)))
 				return found, nil
 			}
 			seen[t.Name] = true

@@ -22,8 +22,8 @@ var toolset = []llm.ToolDefinition{
 		"tags":{"type":"array","items":{"type":"string","enum":["a","b"]}},"mode":{"anyOf":[{"type":"string"},{"type":"null"}]}},
 		"required":["path"],"additionalProperties":false}`)},
 	{Name: "no_arguments", Description: "Needs none."},
-	{Name: "apply_patch", Description: "Takes a patch.", Grammar: &llm.Grammar{Syntax: "lark",
-		Definition: "start: \"x\"\n"}},
+	{Name: "apply_patch", Description: "Takes a patch.",
+		Grammar: &llm.Grammar{Syntax: "lark", Definition: "start: \"x\"\n"}},
 }
 
 // requests returns the requests that every provider must encode for a model, by subject.
@@ -102,8 +102,8 @@ func turn(author, model string, i int) []llm.Message {
 	answer := llm.Message{Role: llm.RoleAssistant, Provider: author, Model: model}
 	switch author {
 	case "openai-compatible": // its place on the wire, to which it returns
-		answer.Parts = append(answer.Parts, llm.Thinking{Text: "Hm \"\\", ID: []string{"reasoning_content", "reasoning",
-			"content", "reasoning_details"}[i%4]})
+		answer.Parts = append(answer.Parts, llm.Thinking{Text: "Hm \"\\",
+			ID: []string{"reasoning_content", "reasoning", "content", "reasoning_details"}[i%4]})
 		signature = ""
 	case "openai":
 		answer.Parts = append(answer.Parts, llm.Thinking{Text: "Hm", ID: fmt.Sprintf("rs_%d", i)},
@@ -132,8 +132,8 @@ func turn(author, model string, i int) []llm.Message {
 	patch := llm.ToolCall{ID: fmt.Sprintf("patch_%d", i), Name: "apply_patch", Args: "*** Begin Patch\n\"x\"",
 		Free: true}
 	answer.Parts = append(answer.Parts, patch)
-	results.Parts = append(results.Parts, llm.ToolResult{CallID: patch.ID, Name: patch.Name,
-		Content: llm.TextParts("done"), Free: true})
+	results.Parts = append(results.Parts,
+		llm.ToolResult{CallID: patch.ID, Name: patch.Name, Content: llm.TextParts("done"), Free: true})
 	list := []llm.Message{answer, results}
 	if i%3 == 2 {
 		list = append(list, llm.User("Steering."))

@@ -61,15 +61,14 @@ func newPeculiarities() []*peculiarity {
 		{format: "chat", fields: []string{"Text", "Thinking"},
 			reason: "Mistral's content is a list of parts when it thinks, which the SDK hands on as text",
 			holds: func(c comparison) bool {
-				return mistralText(c.sdk.Text) == [2]string{c.ours.Text,
-					c.ours.Thinking}
+				return mistralText(c.sdk.Text) == [2]string{c.ours.Text, c.ours.Thinking}
 			}},
 		{format: "chat", fields: []string{"Calls"},
 			reason: "a gateway numbers the calls of Claude from 1, after its text, and the SDK puts an empty call " +
 				"before them",
 			holds: func(c comparison) bool {
-				return slices.Equal(c.ours.Calls, slices.DeleteFunc(slices.Clone(c.sdk.Calls),
-					func(x call) bool { return x == call{} }))
+				return slices.Equal(c.ours.Calls,
+					slices.DeleteFunc(slices.Clone(c.sdk.Calls), func(x call) bool { return x == call{} }))
 			}},
 		{format: "gemini", fields: []string{"Failed"},
 			reason: "calls in pieces exist on Vertex AI only, and only for those who ask for them: we say that they " +

@@ -250,8 +250,7 @@ func (c *count) print() {
 			sortedList(c.bodies[key]))
 	}
 	fmt.Printf("provider_streams: %d recordings; answers: %s; %d with text, %d with calls, %d with thinking\n", files,
-		sortedList(c.verdicts),
-		c.texts, c.calls, c.thoughts)
+		sortedList(c.verdicts), c.texts, c.calls, c.thoughts)
 }
 
 func sortedList(verdicts map[verdict]int) string {

@@ -37,8 +37,8 @@ var dialects = []dialect{
 			"type output_text": "the SDK has it only in messages with id and status, which nobody has who keeps " +
 				"nothing on the server; the API takes it without",
 		}},
-	{name: "gemini", provider: geminiProvider, reads: readGeminiParams, models: []string{"gemini-2.5-flash",
-		"gemini-3-pro-preview"}, same: geminiSame},
+	{name: "gemini", provider: geminiProvider, reads: readGeminiParams,
+		models: []string{"gemini-2.5-flash", "gemini-3-pro-preview"}, same: geminiSame},
 	{name: "openaichat", provider: chatProvider, reads: readChatParams, models: []string{"some-model"},
 		lost: map[string]string{
 			".messages[].reasoning_content": reasoningBack,
@@ -91,8 +91,7 @@ func TestG1_WhatWeSend(t *testing.T) {
 				t.Run("fixture/"+name, func(t *testing.T) { ran += d.check(t, req, seen) })
 			}
 			fmt.Printf("requests %s: %d bodies read by the SDK's types and sent on as they were; not in those "+
-				"types: %v\n", d.name, ran,
-				slices.Sorted(maps.Keys(seen)))
+				"types: %v\n", d.name, ran, slices.Sorted(maps.Keys(seen)))
 			if ran < 90 {
 				t.Errorf("only %d requests were compared", ran)
 			}
@@ -156,8 +155,8 @@ func TestLossIsNoticed(t *testing.T) {
 		for _, change := range [][2]string{{`"role":"user"`, `"xyzzy":1,"role":"user"`}, {`"text":`, `"xyzzy":`},
 			{`"content":"`, `"xyzzy":"`}} {
 			var have, want sentRequest
-			req := history(&llm.Request{Model: d.models[0], Messages: []llm.Message{llm.System("x"),
-				llm.User("y", media[0])}}, "a", 3)[2]
+			req := history(&llm.Request{Model: d.models[0],
+				Messages: []llm.Message{llm.System("x"), llm.User("y", media[0])}}, "a", 3)[2]
 			if _, err := llm.Collect(d.provider(t, recorder(&have)).Stream(t.Context(), req)); have.body == nil {
 				t.Fatal(err)
 			}

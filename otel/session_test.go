@@ -34,8 +34,7 @@ func TestN6_Tree(t *testing.T) {
 				use("c2", "read_file", object{"file_path": "greeting"})}},
 		fakellm.Turn{Text: "I edit it now, with care.",
 			Calls: []fakellm.Call{use("c3", "edit_file", object{"file_path": "greeting", "old_string": "helo",
-				"new_string": "hello"}),
-				use("c4", "summon", object{}), use("c5", "shell", object{})}},
+				"new_string": "hello"}), use("c4", "summon", object{}), use("c5", "shell", object{})}},
 		fakellm.Turn{Text: "Done."})
 	if err := os.WriteFile(filepath.Join(l.dir, "greeting"), []byte("helo\n"), 0o644); err != nil {
 		t.Fatal(err)

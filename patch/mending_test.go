@@ -19,8 +19,7 @@ func TestR8_IndentationIsAdapted(t *testing.T) {
 			"func f() {\n\tif a {\n\t\tc()\n\n\t\tif d {\n\t\t\te()\n\t\t}\n\t}\n}\n", "hunk 1"},
 		{"one line", "\tx\n", []string{"-    x", "+    y"}, "\ty\n", "hunk 1"},
 		{"too little", "class A:\n    def f(self):\n        return 1\n", []string{"-def f(self):", "-    return 1",
-			"+def f(self):", "+    return 2"},
-			"class A:\n    def f(self):\n        return 2\n", "hunk 1"},
+			"+def f(self):", "+    return 2"}, "class A:\n    def f(self):\n        return 2\n", "hunk 1"},
 		{"too much", "a\n  b\n", []string{"     a", "-      b", "+      c"}, "a\n  c\n", "hunk 1"},
 		{"the first place that one rule fits", "a\n b\n  a\n  b\n", []string{" a", "-b", "+c"}, "a\n b\n  a\n  c\n",
 			"hunk 1"},
@@ -55,8 +54,7 @@ func TestR8_IndentationIsAdapted(t *testing.T) {
 func TestR8_ReplacedFilesAreNamed(t *testing.T) {
 	tr := newTree(map[string]string{"a": "1\n", "b": "1\n", "c": "1\n", "d": "1\n"})
 	changes, err := run(tr, wrap("*** Add File: a", "+x", "*** Add File: new", "+x", "*** Update File: b",
-		"*** Move to: c", "-1", "+2",
-		"*** Delete File: d", "*** Add File: d", "+x"))
+		"*** Move to: c", "-1", "+2", "*** Delete File: d", "*** Add File: d", "+x"))
 	if err != nil {
 		t.Fatal(err)
 	}

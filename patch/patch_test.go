@@ -117,9 +117,8 @@ func TestC6_Rules(t *testing.T) {
 		{"add, update, delete", map[string]string{"u": "a\nb\n", "d": "x\n"},
 			wrap("*** Add File: n/new.txt", "+hi", "*** Update File: u", "@@", " a", "-b", "+c", "*** Delete File: d"),
 			map[string]string{"n/new.txt": "hi\n", "u": "a\nc\n"}, ""},
-		{"move and change", map[string]string{"a": "x\n", "b": "old\n"}, wrap("*** Update File: a", "*** Move to: b",
-			"@@", "-x", "+y"),
-			map[string]string{"b": "y\n"}, ""},
+		{"move and change", map[string]string{"a": "x\n", "b": "old\n"},
+			wrap("*** Update File: a", "*** Move to: b", "@@", "-x", "+y"), map[string]string{"b": "y\n"}, ""},
 		{"a later operation sees an earlier one", map[string]string{"a": "1\n"},
 			wrap("*** Update File: a", "-1", "+2", "*** Update File: a", "-2", "+3", "*** Update File: a",
 				"*** Move to: b", "-3", "+4", "*** Update File: b", "-4", "+5"),
@@ -127,13 +126,12 @@ func TestC6_Rules(t *testing.T) {
 		{"the same path in two spellings", map[string]string{"d/a": "1\n"}, wrap("*** Update File: d/a", "-1", "+2",
 			"*** Update File: ./d//a", "-2", "+3"),
 			map[string]string{"d/a": "3\n"}, ""},
-		{"all or nothing", map[string]string{"a": "1\n"}, wrap("*** Add File: n", "+x", "*** Update File: a", "-nope",
-			"+2"), nil, "a, hunk 1"},
-		{"hunks in forward order", map[string]string{"a": "x\ny\nx\n"}, wrap("*** Update File: a", "@@", "-x", "+1",
-			"@@", "-x", "+2"),
-			map[string]string{"a": "1\ny\n2\n"}, ""},
-		{"a hunk before the last one", map[string]string{"a": "x\ny\n"}, wrap("*** Update File: a", "@@", "-y", "+1",
-			"@@", "-x", "+2"), nil, "order of the file"},
+		{"all or nothing", map[string]string{"a": "1\n"},
+			wrap("*** Add File: n", "+x", "*** Update File: a", "-nope", "+2"), nil, "a, hunk 1"},
+		{"hunks in forward order", map[string]string{"a": "x\ny\nx\n"},
+			wrap("*** Update File: a", "@@", "-x", "+1", "@@", "-x", "+2"), map[string]string{"a": "1\ny\n2\n"}, ""},
+		{"a hunk before the last one", map[string]string{"a": "x\ny\n"},
+			wrap("*** Update File: a", "@@", "-y", "+1", "@@", "-x", "+2"), nil, "order of the file"},
 		{"hints narrow down", map[string]string{"a": "class A\n  def f\n    1\nclass B\n  def g\n    1\n  def " +
 			"f\n    1\n"},
 			wrap("*** Update File: a", "@@ class B", "@@ def f", "-    1", "+    2"),
@@ -143,16 +141,16 @@ func TestC6_Rules(t *testing.T) {
 			map[string]string{"a": "class A\n  y\n"}, ""},
 		{"a hint that is not there", map[string]string{"a": "x\n"}, wrap("*** Update File: a", "@@ class Z", "-x",
 			"+y"), nil, `"class Z"`},
-		{"an addition behind its hint", map[string]string{"a": "one\ntwo\n"}, wrap("*** Update File: a", "@@ one",
-			"+1.5"), map[string]string{"a": "one\n1.5\ntwo\n"}, ""},
-		{"an addition without a place goes to the end", map[string]string{"a": "one"}, wrap("*** Update File: a", "@@",
-			"+two"), map[string]string{"a": "one\ntwo\n"}, ""},
+		{"an addition behind its hint", map[string]string{"a": "one\ntwo\n"},
+			wrap("*** Update File: a", "@@ one", "+1.5"), map[string]string{"a": "one\n1.5\ntwo\n"}, ""},
+		{"an addition without a place goes to the end", map[string]string{"a": "one"},
+			wrap("*** Update File: a", "@@", "+two"), map[string]string{"a": "one\ntwo\n"}, ""},
 		{"end of file", map[string]string{"a": "x\ny\nx\ny\n"}, wrap("*** Update File: a", " x", "-y", "+z",
 			"*** End of File"), map[string]string{"a": "x\ny\nx\nz\n"}, ""},
-		{"not the end of file", map[string]string{"a": "x\ny\nz\n"}, wrap("*** Update File: a", "-x", "+1",
-			"*** End of File"), nil, "end of the file"},
-		{"context keeps the file's own spaces", map[string]string{"a": "x  \ny\n"}, wrap("*** Update File: a", " x",
-			"-y", "+z"), map[string]string{"a": "x  \nz\n"}, ""},
+		{"not the end of file", map[string]string{"a": "x\ny\nz\n"},
+			wrap("*** Update File: a", "-x", "+1", "*** End of File"), nil, "end of the file"},
+		{"context keeps the file's own spaces", map[string]string{"a": "x  \ny\n"},
+			wrap("*** Update File: a", " x", "-y", "+z"), map[string]string{"a": "x  \nz\n"}, ""},
 		{"exact before fuzzy", map[string]string{"a": "x \nx\n"}, wrap("*** Update File: a", "-x", "+1"),
 			map[string]string{"a": "x \n1\n"}, ""},
 		{"typographic characters", map[string]string{"a": "“a” – b\n"}, wrap("*** Update File: a", `-"a" - b`, "+c"),
@@ -196,8 +194,8 @@ func TestC6_Rules(t *testing.T) {
 			nil, "does not exist"},
 		{"a directory", map[string]string{"d/a": "1\n"}, wrap("*** Delete File: d"), nil, "directory"},
 		{"a binary file", map[string]string{"a": "1\x00\n"}, wrap("*** Update File: a", "-1", "+2"), nil, "binary"},
-		{"the nearest place is shown", map[string]string{"a": "one\ntwo\nthree\n"}, wrap("*** Update File: a", " one",
-			"-too", "+2"), nil, "from line 2 on the file reads\n  two"},
+		{"the nearest place is shown", map[string]string{"a": "one\ntwo\nthree\n"},
+			wrap("*** Update File: a", " one", "-too", "+2"), nil, "from line 2 on the file reads\n  two"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -385,8 +383,8 @@ func TestI6_PatchMeetsAnotherWriter(t *testing.T) {
 			tr.files["a"] = file{"theirs", 0o644}
 			tr.broken = "z"
 		}, map[string]string{"a": "theirs", "z": "1\n"}, true},
-		{"who adds a file", func(tr *tree) { tr.files["new"] = file{"theirs", 0o644} }, map[string]string{"a": "1\n",
-			"z": "1\n", "new": "theirs"}, false},
+		{"who adds a file", func(tr *tree) { tr.files["new"] = file{"theirs", 0o644} },
+			map[string]string{"a": "1\n", "z": "1\n", "new": "theirs"}, false},
 		{"who deletes a file", func(tr *tree) { delete(tr.files, "z") }, map[string]string{"a": "1\n"}, false},
 	}
 	for _, tt := range tests {
@@ -436,8 +434,7 @@ func TestI6_PatchOfReadOnlyFile(t *testing.T) {
 			t.Fatal(err)
 		}
 		plan, err := patch.NewPlan(context.Background(), tr, ops, func(name string) bool {
-			return approved &&
-				name == "f"
+			return approved && name == "f"
 		})
 		if err == nil {
 			err = plan.Apply(context.Background())

@@ -163,8 +163,7 @@ func (a *approvedEnv) find(ctx context.Context, name string, others bool) (targe
 	switch {
 	case known && led == "":
 		return "", fmt.Errorf("where %s leads could not be looked up when the call was approved, so nothing was "+
-			"done. Repeat the call",
-			texts.Shown(name))
+			"done. Repeat the call", texts.Shown(name))
 	case known && led != target:
 		return "", fmt.Errorf("%s led to %s when the call was approved and leads to %s now, so nothing was done. "+
 			"Look at it again before you repeat the call",

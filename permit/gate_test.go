@@ -53,8 +53,8 @@ func newGateIn(t *testing.T, dir, settings string) *gated {
 			t.Error(err)
 		}
 	})
-	set, err := rules.Load(rules.Dirs{Work: local.WorkDir(), Resolve: rules.RealPath}, rules.Source{Name: "rules.json",
-		Data: []byte(settings)})
+	set, err := rules.Load(rules.Dirs{Work: local.WorkDir(), Resolve: rules.RealPath},
+		rules.Source{Name: "rules.json", Data: []byte(settings)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -293,8 +293,8 @@ func TestL11_ChangedArguments(t *testing.T) {
 		"request hook, to a harmless one":     {request: change("mkdir e; echo harmless"), want: "harmless"},
 		"person, to one that is denied":       {args: []string{"echo no"}, want: "say yes", questions: 1},
 		"person, to an allowed one":           {args: []string{"echo yes"}, want: "yes\n", questions: 1},
-		"person, twice": {args: []string{"mkdir e; echo once", "mkdir e; echo twice",
-			"mkdir e; echo twice"}, want: "twice", questions: 3},
+		"person, twice": {args: []string{"mkdir e; echo once", "mkdir e; echo twice", "mkdir e; echo twice"},
+			want: "twice", questions: 3},
 		"person, without end": {args: []string{"mkdir 1", "mkdir 2", "mkdir 3", "mkdir 4", "mkdir 5",
 			"mkdir 6", "mkdir 7", "mkdir 8", "mkdir 9", "mkdir 10"}, want: "changed 8 times", questions: 8},
 		"failing hook": {before: func(context.Context, tool.Request) (permit.Opinion, error) {
@@ -453,8 +453,8 @@ func TestT3_RulesDecideOnce(t *testing.T) {
 				t.Fatal(err)
 			}
 			call := tool.Call{Env: g.Env, SessionID: "s", Session: new(tool.Plain)}
-			p, asks := g.registry.Authorize(t.Context(), g.registry.Prepare(llm.ToolCall{ID: "2", Name: "write_file",
-				Args: string(data)}), call, g.Authorize)
+			p, asks := g.registry.Authorize(t.Context(),
+				g.registry.Prepare(llm.ToolCall{ID: "2", Name: "write_file", Args: string(data)}), call, g.Authorize)
 			if !asks {
 				t.Fatal("nobody is asked")
 			}

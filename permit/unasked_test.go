@@ -47,8 +47,8 @@ func TestU21_OnlyScriptsRunUnasked(t *testing.T) {
 	} {
 		g := permit.NewGate(permit.ModeAsk, set, local)
 		g.Unasked, g.BeforeQuestion = func() bool { return true }, c.hooks
-		d, err := g.Authorize(t.Context(), tool.Request{Dir: dir, Access: c.access,
-			Call: llm.ToolCall{ID: "1", Name: c.tool, Args: "{}"}})
+		d, err := g.Authorize(t.Context(),
+			tool.Request{Dir: dir, Access: c.access, Call: llm.ToolCall{ID: "1", Name: c.tool, Args: "{}"}})
 		if err != nil {
 			t.Error(err)
 		}

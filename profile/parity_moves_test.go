@@ -82,8 +82,7 @@ func ownMoves() moves {
 		},
 		run: func(command string) fakellm.Call { return say("shell", object{"command": command}) },
 		slow: func(command string) fakellm.Call {
-			return say("shell",
-				object{"command": command, "timeout_ms": 1000})
+			return say("shell", object{"command": command, "timeout_ms": 1000})
 		},
 		stopped:  "Command timed out after 1000ms",
 		search:   func(text string) fakellm.Call { return say("grep", object{"pattern": text}) },
@@ -117,8 +116,7 @@ func anthropicNative() moves {
 		search:  func(text string) fakellm.Call { return bash("grep -rn " + text + " .") },
 		list:    func(extension string) fakellm.Call { return bash("find . -name '*." + extension + "'") },
 		spawn: func(task string) fakellm.Call {
-			return say("Agent", object{"description": "A part",
-				"prompt": task})
+			return say("Agent", object{"description": "A part", "prompt": task})
 		},
 		declared: `"name":"Edit"`,
 	}

@@ -44,8 +44,8 @@ func codexDecides(t *testing.T, codex string, rules []codexRule, argv []string) 
 	if err := os.WriteFile(file, text.Bytes(), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.CommandContext(t.Context(), codex, append([]string{"execpolicy", "check", "--rules", file, "--"},
-		argv...)...)
+	cmd := exec.CommandContext(t.Context(), codex,
+		append([]string{"execpolicy", "check", "--rules", file, "--"}, argv...)...)
 	cmd.Env = append(os.Environ(), "HOME="+dir, "CODEX_HOME="+dir)
 	out, err := cmd.Output()
 	if err != nil {
@@ -91,8 +91,7 @@ var differences = []struct {
 	{"options in front of a subcommand do not hide it from rules that deny and ask",
 		func(argv []string) bool { return len(argv) > 1 && strings.HasPrefix(argv[1], "-") }},
 	{"a wrapper is judged by the command that it runs", func(argv []string) bool {
-		return argv[0] == "env" ||
-			argv[0] == "timeout"
+		return argv[0] == "env" || argv[0] == "timeout"
 	}},
 }
 

@@ -236,8 +236,8 @@ func TestL2_ModelSuppliedLanguages(t *testing.T) {
 		"COLUMNS=a[$(x)]":                       tool.Ask,
 		"LC_ALL=C LINES=24":                     tool.Allow,
 	} {
-		req := tool.Request{Call: llm.ToolCall{Name: "shell"}, Access: tool.Access{Command: "go test",
-			Vars: strings.Fields(text)}}
+		req := tool.Request{Call: llm.ToolCall{Name: "shell"},
+			Access: tool.Access{Command: "go test", Vars: strings.Fields(text)}}
 		if d := s.Decide(t.Context(), p.env, req); d.Verdict != want {
 			t.Errorf("%s is %s (%s)", text, d.Verdict, d.Reason)
 		}

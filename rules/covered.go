@@ -26,8 +26,7 @@ const (
 func (s *Set) Covered() (list []string) {
 	list = s.secretsOfHome()
 	l := &looking{dirs: slices.Clone(s.dirs.Roots), left: maxLookedAt, work: maxCompared, on: s.dirs.Local,
-		seen:    &s.seen,
-		matches: func(name string, _ fs.DirEntry) bool { return HoldsSecrets(name) }}
+		seen: &s.seen, matches: func(name string, _ fs.DirEntry) bool { return HoldsSecrets(name) }}
 	for _, r := range s.restricting {
 		switch {
 		case r.plain() && kindOf(r.name) == read: // all files

@@ -70,8 +70,8 @@ func scripts(t *testing.T) func(text, script string) rules.Decision {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return set.Decide(t.Context(), local, tool.Request{Dir: dir, Access: tool.Access{Effect: tool.Writes,
-			Command: script}, Call: llm.ToolCall{Name: "shell"}})
+		return set.Decide(t.Context(), local, tool.Request{Dir: dir,
+			Access: tool.Access{Effect: tool.Writes, Command: script}, Call: llm.ToolCall{Name: "shell"}})
 	}
 }
 

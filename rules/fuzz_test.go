@@ -90,8 +90,8 @@ func TestL1_PatternsMatchAsExpressions(t *testing.T) {
 			t.Fatal(err)
 		}
 		script := quoted(words)
-		d := s.Decide(p.t.Context(), p.env, tool.Request{Call: llm.ToolCall{Name: "shell"},
-			Access: tool.Access{Command: script}})
+		d := s.Decide(p.t.Context(), p.env,
+			tool.Request{Call: llm.ToolCall{Name: "shell"}, Access: tool.Access{Command: script}})
 		want := expression(pattern).MatchString(strings.Join(words, "\x00") + "\x00")
 		if got := d.Verdict == tool.Deny; got != want {
 			t.Fatalf("%s on %q: %v, want %v", pattern, words, got, want)

@@ -71,8 +71,8 @@ func TestU15_UnclearRunsWhereItCanDoNothing(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			d := set.Decide(t.Context(), local, tool.Request{Dir: dir, Access: tool.Access{Effect: tool.Writes,
-				Command: script}, Call: llm.ToolCall{Name: "shell"}})
+			d := set.Decide(t.Context(), local, tool.Request{Dir: dir,
+				Access: tool.Access{Effect: tool.Writes, Command: script}, Call: llm.ToolCall{Name: "shell"}})
 			if runs := d.Verdict == tool.Allow; runs != (observed && unclear) || d.Unclear != runs {
 				t.Errorf("%s, observed %v: %+v", script, observed, d)
 			}

@@ -92,8 +92,8 @@ func TestL2_ModelSuppliedLocale(t *testing.T) {
 	p := newProject(t)
 	s := p.load(`{"allow": ["Bash(ls:*)"]}`)
 	for value, want := range map[string]tool.Verdict{"zh_CN.GBK": tool.Ask, "C.UTF-8": tool.Allow} {
-		req := tool.Request{Call: llm.ToolCall{Name: "shell"}, Access: tool.Access{Command: "ls é",
-			Vars: []string{"LC_ALL=" + value}}}
+		req := tool.Request{Call: llm.ToolCall{Name: "shell"},
+			Access: tool.Access{Command: "ls é", Vars: []string{"LC_ALL=" + value}}}
 		if d := s.Decide(t.Context(), env.Protect(p.env, env.DefaultProtection()), req); d.Verdict != want {
 			t.Errorf("%s is %s: %s", value, d.Verdict, d.Reason)
 		}

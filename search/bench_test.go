@@ -150,8 +150,7 @@ func BenchmarkK10_Grep(b *testing.B) {
 				contest(b, dir, c.goal, slices.Concat([]string{program}, c.options, []string{c.pattern}),
 					map[string][]string{
 						"rg": slices.Concat(ripgrepSame(), []string{"--line-number", "--no-context-separator"},
-							c.options,
-							[]string{"-e", c.pattern, "."}),
+							c.options, []string{"-e", c.pattern, "."}),
 					})
 			})
 		}

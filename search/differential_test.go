@@ -47,8 +47,7 @@ func run(t testing.TB, dir string, command ...string) string {
 func ripgrep(t testing.TB, dir string, args ...string) string {
 	t.Helper()
 	return run(t, dir, append([]string{"rg", "--no-config", "--hidden", "--no-require-git", "--no-ignore-global",
-		"--no-ignore-dot", "--glob", "!.git",
-		"--color", "never"}, args...)...)
+		"--no-ignore-dot", "--glob", "!.git", "--color", "never"}, args...)...)
 }
 
 // sorted returns the sorted lines that a program printed.

@@ -41,8 +41,8 @@ func ExampleGrep() {
 
 // Counts needs no lines. A glob with a ! in front leaves files out.
 func ExampleQuery() {
-	found, err := search.Grep(context.Background(), project(), search.Query{Pattern: "SERVE", IgnoreCase: true,
-		Glob: "!main.go", Mode: search.Counts})
+	found, err := search.Grep(context.Background(), project(),
+		search.Query{Pattern: "SERVE", IgnoreCase: true, Glob: "!main.go", Mode: search.Counts})
 	if err != nil {
 		log.Fatal(err)
 	}

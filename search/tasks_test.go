@@ -40,8 +40,7 @@ func inTreeOrder(files map[string]string) []string {
 		names = append(names, name)
 	}
 	slices.SortFunc(names, func(a, b string) int {
-		return slices.Compare(strings.Split(a, "/"),
-			strings.Split(b, "/"))
+		return slices.Compare(strings.Split(a, "/"), strings.Split(b, "/"))
 	})
 	return names
 }

@@ -15,13 +15,13 @@ import (
 func TestL7_HoldBack(t *testing.T) {
 	m := newMasker(t, "CANARY", canary)
 	for _, c := range []struct{ pieces, shown []string }{
-		{[]string{"plain text ", "of words, ", "and\n", "more"}, []string{"plain text ", "of words, ", "and\n",
-			"more"}},
+		{[]string{"plain text ", "of words, ", "and\n", "more"},
+			[]string{"plain text ", "of words, ", "and\n", "more"}},
 		{[]string{"a cana", "st", "a"}, []string{"a ", "canas", "ta"}},
 		{[]string{"x canary/host", "+secret", "~7f3a9c", "?!"}, []string{"x ", "", "", "[secret CANARY]!"}},
 		{[]string{"x %6", "3anary%2Fhos", "ted"}, []string{"x ", "", "%63anary%2Fhoste"}},
-		{[]string{"key gh", "p_", strings.Repeat("a", 36), "b", " end"}, []string{"key ", "", "", "",
-			"[secret github-token] en"}},
+		{[]string{"key gh", "p_", strings.Repeat("a", 36), "b", " end"},
+			[]string{"key ", "", "", "", "[secret github-token] en"}},
 		{[]string{"high", "ghost"}, []string{"hig", "hghos"}},
 	} {
 		s := m.Stream()

@@ -83,8 +83,7 @@ func refusalOf(err error) *refusal {
 	case errors.As(err, &unpriced):
 		r.status, r.code = http.StatusBadRequest, CodeInvalid
 		r.text = fmt.Sprintf("budget_usd cannot be counted, because the prices of the model %q of %s are not known: "+
-			"give budget_tokens, too",
-			unpriced.Model, unpriced.Provider)
+			"give budget_tokens, too", unpriced.Model, unpriced.Provider)
 	case errors.As(err, &large):
 		r.status, r.code = http.StatusRequestEntityTooLarge, CodeTooLarge
 		r.text = fmt.Sprintf("a body has at most %d bytes here", large.Limit)

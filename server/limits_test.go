@@ -26,8 +26,7 @@ func TestW4_Limits(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	s := w.start(func(o *server.Options) {
-		o.Limits = server.Limits{Sessions: 2, Requests: 40, Watchers: 3,
-			Body: 1000}
+		o.Limits = server.Limits{Sessions: 2, Requests: 40, Watchers: 3, Body: 1000}
 	})
 	c, other := s.as(ciToken), s.as(otherToken)
 	first := c.create(object{})

@@ -156,8 +156,7 @@ func (x *session) allowsAnswer(a *account, l *live, line protocol.Line) error {
 		case ask.ID != line.Ask || q == nil:
 		case len(q.Refused) > 0 && x.server.options.Sandbox != sandbox.Off && !a.Owner:
 			return forbidden("this server confines commands to the level %s or more: only the owner's token can let "+
-				"one run outside the sandbox",
-				x.server.options.Sandbox)
+				"one run outside the sandbox", x.server.options.Sandbox)
 		case q.Plan != "": // the mode that follows is this one at least
 			return x.server.allowsMode(permit.ModeAsk)
 		}
@@ -205,8 +204,7 @@ func replyOf(line protocol.Line, r *protocol.Reply) Reply {
 	reply := Reply{Type: line.Type, ID: line.ID, Queued: r.Queued, Text: r.Text, Plan: r.Plan}
 	if st := r.Status; st != nil {
 		reply.Status = &Status{State: st.State, Mode: st.Mode, Provider: st.Provider, Model: st.Model,
-			Effort: st.Effort,
-			Usage:  st.Usage, Asks: []Event{}}
+			Effort: st.Effort, Usage: st.Usage, Asks: []Event{}}
 		for _, ask := range st.Asks {
 			if data, err := json.Marshal(ask); err == nil { // events can always be encoded
 				reply.Status.Asks = append(reply.Status.Asks, data)

@@ -126,8 +126,8 @@ func schemas() (map[string]any, error) {
 		one = append(one, ref(name))
 		mapping[string(t)] = "#/components/schemas/" + name
 	}
-	all["Line"] = map[string]any{"oneOf": one, "discriminator": map[string]any{"propertyName": "type",
-		"mapping": mapping}}
+	all["Line"] = map[string]any{"oneOf": one,
+		"discriminator": map[string]any{"propertyName": "type", "mapping": mapping}}
 	return all, nil
 }
 

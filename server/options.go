@@ -124,8 +124,7 @@ func ReadTokens(name string) (tokens []Token, err error) {
 		}
 		if len(words[1]) < minToken {
 			return nil, fmt.Errorf("%s, line %d: the token of %s has fewer than %d characters; openssl rand -hex 32 "+
-				"makes one", name, n,
-				words[0], minToken)
+				"makes one", name, n, words[0], minToken)
 		}
 		tokens = append(tokens, Token{words[0], words[1], len(words) == 3})
 	}
@@ -193,8 +192,7 @@ func (o *Options) check() error {
 	o.Grace = cmp.Or(o.Grace, 30*time.Second)
 	if beyondMode(o.Config.Mode, o.MaxMode) {
 		return fmt.Errorf("sessions would begin in the mode %s, which is beyond the greatest one, %s (MaxMode, "+
-			"--max-mode)",
-			o.Config.Mode, o.MaxMode)
+			"--max-mode)", o.Config.Mode, o.MaxMode)
 	}
 	if o.Masker == nil {
 		o.Masker = new(secret.Masker)

@@ -106,11 +106,9 @@ func routes() []route {
 			"is about to end.",
 			status: 200, kind: kindJSON, answer: "Health", public: true, serve: (*Server).serveHealth},
 		{method: "GET", path: "/metrics", name: "getMetrics", about: "Counts, in the text format of Prometheus. Only " +
-			"for the owner's token.",
-			status: 200, kind: kindText, owner: true, serve: (*Server).serveMetrics},
+			"for the owner's token.", status: 200, kind: kindText, owner: true, serve: (*Server).serveMetrics},
 		{method: "GET", path: "/openapi.json", name: "getDocument", about: "This document.", status: 200,
-			kind:   kindJSON,
-			answer: "Document", public: true, serve: (*Server).serveDocument},
+			kind: kindJSON, answer: "Document", public: true, serve: (*Server).serveDocument},
 	}
 }
 

@@ -28,14 +28,13 @@ import (
 func generated(t *testing.T, r *tool.Registry, c tool.Call, hook tool.Authorize, calls ...fakellm.Call) generate.Step {
 	t.Helper()
 	server := fakellm.New(fakellm.Script(fakellm.Turn{Calls: calls}, fakellm.Turn{Text: "Done."}), fakellm.Options{})
-	p, err := anthropic.New(anthropic.Options{APIKey: "k", BaseURL: "http://x.test", HTTPClient: llmtest.PipeClient(t,
-		server)})
+	p, err := anthropic.New(anthropic.Options{APIKey: "k", BaseURL: "http://x.test",
+		HTTPClient: llmtest.PipeClient(t, server)})
 	if err != nil {
 		t.Fatal(err)
 	}
 	res, err := generate.Generate(t.Context(), &llm.Client{Providers: []llm.Provider{p}},
-		generate.Options{Model: "m", Prompt: "go",
-			Tools: r.ForGenerate(c, hook), Timeout: 20 * time.Second})
+		generate.Options{Model: "m", Prompt: "go", Tools: r.ForGenerate(c, hook), Timeout: 20 * time.Second})
 	if err != nil || res.Text() != "Done." {
 		t.Fatalf("%q, %v", res.Text(), err)
 	}

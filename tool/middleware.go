@@ -84,8 +84,8 @@ func (p *Prepared) fill(c *Call) {
 }
 
 // runMiddleware calls the handler inside the chain.
-func (x *execution) runMiddleware(handler Handler, chain []Middleware, c *Call) (result Result, stack string,
-	err error) {
+func (x *execution) runMiddleware(handler Handler, chain []Middleware,
+	c *Call) (result Result, stack string, err error) {
 	if len(chain) == 0 {
 		result, err = handler(x.ctx, c)
 		return result, "", err

@@ -218,8 +218,7 @@ func TestJ3_MiddlewareCannotKeepAnInterruptBack(t *testing.T) {
 func TestJ3_AuthorizeAll(t *testing.T) {
 	var asked []string
 	tool := WithAccess(greet(new(int)), func(a greetArgs) Access {
-		return Access{Effect: ReadOnly,
-			Paths: []string{"/" + a.Name}}
+		return Access{Effect: ReadOnly, Paths: []string{"/" + a.Name}}
 	})
 	hook := func(d Decision) Authorize {
 		return func(_ context.Context, r Request) (Decision, error) {

@@ -118,8 +118,7 @@ func (t *ProcessTable) put(id int, b *backgroundCommand) bool {
 // kill what it left running.
 func (t *ProcessTable) Adopt(p env.Process, cmd env.Command, left []string) string {
 	b := &backgroundCommand{process: p, script: cmd.Script, printed: NewTranscript(nil, "", keptPerProcess),
-		ended: make(chan struct{}),
-		exit:  env.Exit{Left: left}}
+		ended: make(chan struct{}), exit: env.Exit{Left: left}}
 	b.printed.Close()
 	close(b.ended)
 	t.mu.Lock()
@@ -199,8 +198,8 @@ func (t *ProcessTable) sendInput(ctx context.Context, id string, do func(io.Writ
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, inputTimeout, fmt.Errorf("it took none for %d s",
-		inputTimeout/time.Second))
+	ctx, cancel := context.WithTimeoutCause(ctx, inputTimeout,
+		fmt.Errorf("it took none for %d s", inputTimeout/time.Second))
 	defer cancel()
 	done := guard.Start("the process' input", func() (struct{}, error) { return struct{}{}, do(b.process.Stdin()) })
 	select {

@@ -72,8 +72,8 @@ func TestJ6_AnswersInWords(t *testing.T) {
 	}{
 		{Answer{Text: "yes"}, []string{"yes"}},
 		{Answer{Content: json.RawMessage(`{"a":1}`)}, []string{`{"a":1}`}},
-		{Answer{Action: ActionDecline, Text: "too private"}, []string{"declined", "Do not ask it again",
-			"too private"}},
+		{Answer{Action: ActionDecline, Text: "too private"},
+			[]string{"declined", "Do not ask it again", "too private"}},
 		{Answer{Action: ActionCancel}, []string{"closed", "without answering"}},
 	} {
 		for _, word := range c.words {

@@ -197,8 +197,7 @@ func TestA15_Authorize(t *testing.T) {
 func TestA15_AuthorizeSeesWhatTheCallWouldTouch(t *testing.T) {
 	runs := 0
 	tool := WithAccess(greet(&runs), func(args greetArgs) Access {
-		return Access{Effect: Writes,
-			Paths: []string{args.Name}}
+		return Access{Effect: Writes, Paths: []string{args.Name}}
 	})
 	var seen Request
 	o := run(register(t, tool), call("greet", `{"name":"x","times":"2"}`), func(_ context.Context, r Request) (Decision,

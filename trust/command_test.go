@@ -86,8 +86,8 @@ func TestM9_LogsKeepTrust(t *testing.T) {
 			return os.Symlink(filepath.Join(outside, "profile"), filepath.Join(dir, "seen.log"))
 		}, true},
 		"a directory outside": {"cat >> logs/seen.log", func(dir string) error {
-			return errors.Join(write("../out/seen.log")(dir), os.Symlink(filepath.Join(dir, "../out"),
-				filepath.Join(dir, "logs")))
+			return errors.Join(write("../out/seen.log")(dir),
+				os.Symlink(filepath.Join(dir, "../out"), filepath.Join(dir, "logs")))
 		}, true},
 	} {
 		dir := filepath.Join(t.TempDir(), "project")

@@ -195,8 +195,8 @@ func (p *Points) lastUndo() *Point {
 }
 
 // Diff returns what the session has changed after a turn, given the store of its trees.
-func (p *Points) Diff(ctx context.Context, store *checkpoint.Dir, turn int, maxBytes int) (*checkpoint.Diff,
-	error) {
+func (p *Points) Diff(ctx context.Context, store *checkpoint.Dir, turn int,
+	maxBytes int) (*checkpoint.Diff, error) {
 	points, err := p.After(turn)
 	if err != nil {
 		return nil, err
@@ -212,8 +212,8 @@ func (p *Points) Diff(ctx context.Context, store *checkpoint.Dir, turn int, maxB
 // Write writes the files that a session had after a turn into a directory, and returns a sentence
 // about them. checkpoints is the directory of the store. Write calls place to open the directory
 // once it has found the files in the store, and closes it.
-func (p *Points) Write(ctx context.Context, checkpoints string, turn int, place func() (env.Environment, func() error,
-	error)) (text string, err error) {
+func (p *Points) Write(ctx context.Context, checkpoints string, turn int,
+	place func() (env.Environment, func() error, error)) (text string, err error) {
 	root, err := p.TreeAt(turn)
 	if err != nil {
 		return "", err

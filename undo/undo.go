@@ -74,8 +74,8 @@ func New(ctx context.Context, c Options) (_ *Undo, err error) {
 	}
 	workspace := cmp.Or(c.Workspace, c.Points.workspace(c.Env))
 	id := c.Points.Session
-	u := &Undo{Redo: c.Redo, recorder: NewRecorder(store, c.Checkpoints, workspace, id), file: undoFile(c.Checkpoints,
-		workspace, id)}
+	u := &Undo{Redo: c.Redo, recorder: NewRecorder(store, c.Checkpoints, workspace, id),
+		file: undoFile(c.Checkpoints, workspace, id)}
 	u.workspace = checkpoint.Workspace{Env: c.Env, Store: store, Record: u.recorder.Record, Owner: id}
 	u.release, err = store.Claim(ctx, workspace, id)
 	if _, used := errors.AsType[*checkpoint.InUseError](err); used {
@@ -141,8 +141,8 @@ func (u *Undo) goOnWith(file string) (err error) {
 }
 
 // choose returns the points whose changes are taken back, and the changes.
-func (c *Options) choose(ctx context.Context, u *Undo) (points []checkpoint.Point, changes []checkpoint.Change,
-	err error) {
+func (c *Options) choose(ctx context.Context,
+	u *Undo) (points []checkpoint.Point, changes []checkpoint.Change, err error) {
 	var now env.Hash
 	if list := c.Points.List; len(list) > 0 && list[len(list)-1].After == env.NoFile {
 		tree, err := u.recorder.Record(ctx, c.Env)
@@ -186,8 +186,8 @@ func (c *Options) choose(ctx context.Context, u *Undo) (points []checkpoint.Poin
 }
 
 // Run carries out the plan, and keeps what it did by note, which adds a note to the session.
-func (u *Undo) Run(ctx context.Context, note func(ctx context.Context, kind string, data json.RawMessage,
-	text string) error) (checkpoint.Result, error) {
+func (u *Undo) Run(ctx context.Context,
+	note func(ctx context.Context, kind string, data json.RawMessage, text string) error) (checkpoint.Result, error) {
 	u.workspace.Done = func(ctx context.Context, r checkpoint.Result) error {
 		data, err := json.Marshal(r.Point)
 		if err == nil {

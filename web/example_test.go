@@ -50,8 +50,8 @@ func ExampleExport() {
 	if err := web.Export(ctx, &page, journals(ctx), "session-1", web.ExportOptions{}); err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println(strings.HasPrefix(page.String(), "<!doctype html>"), strings.Contains(page.String(),
-		"fix the greeting"))
+	fmt.Println(strings.HasPrefix(page.String(), "<!doctype html>"),
+		strings.Contains(page.String(), "fix the greeting"))
 	// Output:
 	// true true
 }

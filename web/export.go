@@ -60,8 +60,7 @@ func Export(ctx context.Context, w io.Writer, store journal.Store, id string, o 
 		o.Now = time.Now
 	}
 	x := &exporter{store: store, options: o, entries: map[string]journal.Entry{}, seen: map[string]bool{},
-		out:  bufio.NewWriterSize(w, 64<<10),
-		most: cmp.Or(o.Output, 1<<20), room: cmp.Or(o.Outputs, 50<<20)}
+		out: bufio.NewWriterSize(w, 64<<10), most: cmp.Or(o.Output, 1<<20), room: cmp.Or(o.Outputs, 50<<20)}
 	log, err := store.Read(ctx, id)
 	if err != nil {
 		return err
@@ -241,8 +240,7 @@ func (x *exporter) summary(o Overview) sessions.Summary {
 	e := x.entries[o.ID]
 	e.ID = o.ID
 	return sessions.Summary{Entry: e, Dir: o.Dir, Provider: o.Provider, Model: o.Model, Task: o.Task,
-		Created: o.Created,
-		Parent:  o.Parent, ForkOf: o.ForkOf, Problem: o.Problem}
+		Created: o.Created, Parent: o.Parent, ForkOf: o.ForkOf, Problem: o.Problem}
 }
 
 // block writes a value as a block of data with attributes. Its JSON has no character that ends a

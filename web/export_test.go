@@ -169,8 +169,8 @@ func run(t *testing.T, store journal.Store, text, input string, steps ...llmtest
 		agent.Options{ID: "parent",
 			Client: &llm.Client{Providers: []llm.Provider{llmtest.NewProvider("test", steps...)}}, Env: local,
 			Journal: log,
-			Profile: profile.Profile{Name: "test", Provider: "test", Model: "m", Tools: append(coding.Agents(),
-				coding.Shell(time.Minute))},
+			Profile: profile.Profile{Name: "test", Provider: "test", Model: "m",
+				Tools: append(coding.Agents(), coding.Shell(time.Minute))},
 			Hooks: agent.Hooks{Authorize: func(context.Context, tool.Request) (tool.Decision, error) {
 				return tool.Decision{Verdict: tool.Allow}, nil
 			}},

@@ -127,8 +127,8 @@ func (h *hub) makeRoom() error {
 		return nil
 	}
 	if oldest == nil {
-		return refuse(http.StatusServiceUnavailable, fmt.Sprintf("%d sessions are open in the viewer; close a tab",
-			most))
+		return refuse(http.StatusServiceUnavailable,
+			fmt.Sprintf("%d sessions are open in the viewer; close a tab", most))
 	}
 	oldest.idle.Stop()
 	h.drop(oldest)

@@ -209,37 +209,26 @@ func TestN5_RawRequests(t *testing.T) {
 		"GET / HTTP/1.0":          "421",
 		"GET / HTTP/1.1":          "400",
 		"GET / HTTP/1.1\r\nHost:": "421",
-		"GET /api/sessions HTTP/1.1\r\nHost: 127.0.0.1" +
-			token: "200",
-		"GET /api/sessions HTTP/1.1\r\nHost: localhost.:80" +
-			token: "421",
-		"GET /api/sessions HTTP/1.1\r\nHost: a@127.0.0.1" +
-			token: "400",
-		"GET /api/sessions HTTP/1.1\r\nHost: 127.0.0.1:80:80" +
-			token: "421",
-		"GET /api/sessions HTTP/1.1\r\nHost: 127.0.0.1:" +
-			token: "421",
-		"GET /api/sessions HTTP/1.1\r\nHost: ::1" +
-			token: "421",
-		"GET /api/sessions HTTP/1.1\r\nHost: 127.0.0.1\r\nHost: evil.example" +
-			token: "400",
-		"GET http://evil.example/api/sessions HTTP/1.1\r\nHost: 127.0.0.1" +
-			token: "421",
-		"GET //api/sessions HTTP/1.1\r\nHost: 127.0.0.1":     "307",
-		"GET /x/../api/sessions HTTP/1.1\r\nHost: 127.0.0.1": "307",
-		"GET /%61pi/sessions HTTP/1.1\r\nHost: 127.0.0.1":    "401",
-		"GET /api%2fsessions HTTP/1.1\r\nHost: 127.0.0.1":    "401",
-		"HEAD /api/sessions HTTP/1.1\r\nHost: 127.0.0.1":     "401",
-		"HEAD /api/sessions HTTP/1.1\r\nHost: 127.0.0.1" +
-			token: "200",
-		"OPTIONS * HTTP/1.1\r\nHost: 127.0.0.1":               "403",
-		"CONNECT 127.0.0.1:80 HTTP/1.1\r\nHost: 127.0.0.1:80": "403",
+		"GET /api/sessions HTTP/1.1\r\nHost: 127.0.0.1" + token:                       "200",
+		"GET /api/sessions HTTP/1.1\r\nHost: localhost.:80" + token:                   "421",
+		"GET /api/sessions HTTP/1.1\r\nHost: a@127.0.0.1" + token:                     "400",
+		"GET /api/sessions HTTP/1.1\r\nHost: 127.0.0.1:80:80" + token:                 "421",
+		"GET /api/sessions HTTP/1.1\r\nHost: 127.0.0.1:" + token:                      "421",
+		"GET /api/sessions HTTP/1.1\r\nHost: ::1" + token:                             "421",
+		"GET /api/sessions HTTP/1.1\r\nHost: 127.0.0.1\r\nHost: evil.example" + token: "400",
+		"GET http://evil.example/api/sessions HTTP/1.1\r\nHost: 127.0.0.1" + token:    "421",
+		"GET //api/sessions HTTP/1.1\r\nHost: 127.0.0.1":                              "307",
+		"GET /x/../api/sessions HTTP/1.1\r\nHost: 127.0.0.1":                          "307",
+		"GET /%61pi/sessions HTTP/1.1\r\nHost: 127.0.0.1":                             "401",
+		"GET /api%2fsessions HTTP/1.1\r\nHost: 127.0.0.1":                             "401",
+		"HEAD /api/sessions HTTP/1.1\r\nHost: 127.0.0.1":                              "401",
+		"HEAD /api/sessions HTTP/1.1\r\nHost: 127.0.0.1" + token:                      "200",
+		"OPTIONS * HTTP/1.1\r\nHost: 127.0.0.1":                                       "403",
+		"CONNECT 127.0.0.1:80 HTTP/1.1\r\nHost: 127.0.0.1:80":                         "403",
 		"GET /api/sessions HTTP/1.1\r\nHost: 127.0.0.1\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nOrigin: " +
 			"http://evil.example" + token: "403",
-		"GET /api/sessions/%2e%2e%2fx/items/0 HTTP/1.1\r\nHost: 127.0.0.1" +
-			token: "400",
-		"GET /api/sessions/%00/watch HTTP/1.1\r\nHost: 127.0.0.1" +
-			token: "400",
+		"GET /api/sessions/%2e%2e%2fx/items/0 HTTP/1.1\r\nHost: 127.0.0.1" + token: "400",
+		"GET /api/sessions/%00/watch HTTP/1.1\r\nHost: 127.0.0.1" + token:          "400",
 	} {
 		c := dial(t, l, text+"\r\n\r\n")
 		var b [12]byte

@@ -40,8 +40,7 @@ func scripts(names []string) []byte {
 var (
 	pageCSS   = sync.OnceValue(func() []byte { return styles(glob("page/*.css")) })
 	serverCSS = sync.OnceValue(func() []byte {
-		return styles(append(glob("page/*.css"),
-			glob("page/server/*.css")...))
+		return styles(append(glob("page/*.css"), glob("page/server/*.css")...))
 	})
 )
 

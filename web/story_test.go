@@ -125,8 +125,7 @@ func (w *workshop) storyOptions(log journal.Log, model llm.Provider) agent.Optio
 	tools := append(coding.Agents(), coding.Shell(time.Minute), coding.ReadFile(), coding.EditFile(),
 		coding.WriteFile(), coding.UpdatePlan(), coding.AskUser())
 	return agent.Options{ID: "story", Journal: log, System: "You greet.", Env: w.local,
-		Limits: agent.Limits{KeepOutputs: 64 << 20,
-			Diffs: 64 << 10}, OutputDir: w.TempDir(),
+		Limits: agent.Limits{KeepOutputs: 64 << 20, Diffs: 64 << 10}, OutputDir: w.TempDir(),
 		Client: &llm.Client{Providers: []llm.Provider{model}, Models: storyPrices},
 		Retry:  llm.RetryPolicy{Base: time.Millisecond}, Questions: &agent.Questions{},
 		Subagents: &agent.Subagents{Journal: w.store.Create},

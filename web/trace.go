@@ -147,8 +147,8 @@ func (t *Trace) now() Overview {
 		if !ok {
 			row = -1
 		}
-		o.Children = append(o.Children, Child{Agent: c.ID, Session: c.Session, Task: cut(masker.String(c.Task),
-			maxText), Status: c.Status, Row: row, Usage: c.Usage, Cost: c.Cost})
+		o.Children = append(o.Children, Child{Agent: c.ID, Session: c.Session,
+			Task: cut(masker.String(c.Task), maxText), Status: c.Status, Row: row, Usage: c.Usage, Cost: c.Cost})
 	}
 	return o
 }

@@ -20,8 +20,8 @@ func TestN5_SteerFromThePage(t *testing.T) {
 	model := &script{turns: []fakellm.Turn{
 		{Text: "I write and ask.", Calls: []fakellm.Call{use("shell", object{"command": "touch allowed"})}},
 		{Calls: []fakellm.Call{use("shell", object{"command": "touch denied <script>window.pwned=1</script>\u202e"})}},
-		{Calls: []fakellm.Call{use("ask_user", object{"question": "Which colour? <b>",
-			"options": []string{"red", "blue"}})}},
+		{Calls: []fakellm.Call{use("ask_user",
+			object{"question": "Which colour? <b>", "options": []string{"red", "blue"}})}},
 		{Calls: []fakellm.Call{use("shell", object{"command": "sleep 1000", "timeout_ms": 100000})}},
 	}}
 	h := newHome(t, model.answer)

@@ -55,8 +55,8 @@ func (p *page) wait(expression string) {
 		};
 		look();
 	})`
-	look := strings.NewReplacer("EXPRESSION", expression, "LIMIT", strconv.FormatInt(await.Limit.Milliseconds(),
-		10)).Replace(poll)
+	look := strings.NewReplacer("EXPRESSION", expression, "LIMIT",
+		strconv.FormatInt(await.Limit.Milliseconds(), 10)).Replace(poll)
 	var problem string
 	var err error
 	for range 10 { // the page may give way to the one that is waited for

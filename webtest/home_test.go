@@ -79,8 +79,7 @@ func (h *home) command(args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, the.command.path(h), args...)
 	cmd.Dir = h.project
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + h.dir, "TMPDIR=" + h.TempDir(), "GOCACHE=" + goCache(h),
-		"GOTOOLCHAIN=local",
-		"OPENAI_API_KEY=key-of-a-test", "OPENAI_BASE_URL=" + h.model + "/v1"}
+		"GOTOOLCHAIN=local", "OPENAI_API_KEY=key-of-a-test", "OPENAI_BASE_URL=" + h.model + "/v1"}
 	cmd.WaitDelay = 10 * time.Second
 	return cmd
 }

@@ -79,8 +79,8 @@ func TestW2_APersonWithAPhone(t *testing.T) {
 	t.Parallel()
 	hold := make(chan struct{})
 	script := fakellm.Script(
-		fakellm.Turn{Text: "Writing.", Calls: []fakellm.Call{use("write_file", object{"file_path": "a.txt",
-			"content": "one\n"})}},
+		fakellm.Turn{Text: "Writing.", Calls: []fakellm.Call{use("write_file",
+			object{"file_path": "a.txt", "content": "one\n"})}},
 		fakellm.Turn{Text: "Written.", Calls: []fakellm.Call{use("read_file", object{"file_path": "a.txt"})}},
 		fakellm.Turn{Text: "All is done."}, fakellm.Turn{Text: "Forked."}, fakellm.Turn{Text: "Resumed."})
 	steered := make(chan string, 10)

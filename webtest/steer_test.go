@@ -143,8 +143,8 @@ func TestN5_ADoubleClickAnswersOnce(t *testing.T) {
 			object{"command": "touch one"})}}, {Text: "Done."}}},
 		turns: []fakellm.Turn{
 			{Calls: []fakellm.Call{use("spawn_agent", object{"task": "Make a file."})}},
-			{Calls: []fakellm.Call{use("ask_user", object{"question": "Which colour?",
-				"options": []string{"red", "blue"}})}},
+			{Calls: []fakellm.Call{use("ask_user",
+				object{"question": "Which colour?", "options": []string{"red", "blue"}})}},
 			// so that the session does not end before both are answered
 			{Calls: []fakellm.Call{use("wait", object{"agent_id": "agent-1"})}},
 			{Text: "Done."},

@@ -9,8 +9,8 @@ import (
 )
 
 func ExampleOpen() {
-	w, err := worktree.Open(context.Background(), worktree.Options{Dir: "/home/me/shop", Name: "login",
-		Home: "/home/me/.local/share/worktrees"})
+	w, err := worktree.Open(context.Background(),
+		worktree.Options{Dir: "/home/me/shop", Name: "login", Home: "/home/me/.local/share/worktrees"})
 	if err != nil {
 		log.Fatal(err)
 	}

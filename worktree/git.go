@@ -122,8 +122,8 @@ func (g *runner) within(ctx context.Context, dirs []string, dir string, args ...
 
 // call runs git with a standard input by a function, and returns what it prints, without the line
 // break at the end.
-func (g *runner) call(ctx context.Context, dir, input string, run func(*exec.Cmd) error, args ...string) (string,
-	error) {
+func (g *runner) call(ctx context.Context, dir, input string, run func(*exec.Cmd) error,
+	args ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, gitTime)
 	defer cancel()
 	off, err := g.hooksOff(ctx, dir)

@@ -50,14 +50,12 @@ func stepLines(t *testing.T, events []agent.Event) string {
 // called returns the lines of the four events of a call with empty arguments.
 func called(n int, id, name, result string, ms int) string {
 	return fmt.Sprintf("step_start %d %s %s\ntool_call %s %s {}\ntool_result %s %s %q false\nstep_complete %d %s "+
-		"completed %dms\n",
-		n, id, name, id, name, id, name, result, n, id, ms)
+		"completed %dms\n", n, id, name, id, name, id, name, result, n, id, ms)
 }
 
 func failed(n int, id, name, args, result string, ms int) string {
 	return fmt.Sprintf("step_start %d %s %s\ntool_call %s %s %s\ntool_result %s %s %q true\nstep_complete %d %s "+
-		"error %dms\n",
-		n, id, name, id, name, args, id, name, result, n, id, ms)
+		"error %dms\n", n, id, name, id, name, args, id, name, result, n, id, ms)
 }
 
 // Steps yields the events of a plain loop.
@@ -127,8 +125,8 @@ func TestB_Steps(t *testing.T) {
 			want: called(1, "a", "look", "look ran", 0) + "final \"so far\" max_tool_rounds\n"},
 		{name: "a tool that is done", setup: setup{tools: []tool.Tool{finish, echo("look")},
 			options: agent.Options{Policy: agent.Policy{RequireDone: true}},
-			steps: []llmtest.Step{answers(thought("done?"), saidText("I am done")), answers(calls("a", "finish"),
-				calls("b", "look"))}},
+			steps: []llmtest.Step{answers(thought("done?"), saidText("I am done")),
+				answers(calls("a", "finish"), calls("b", "look"))}},
 			want: "reasoning \"done?\"\ntext \"I am done\"\n" + called(1, "a", "finish", "noted", 0) + called(2, "b",
 				"look", "look ran", 0) +
 				"final \"all done\" done\n"},
@@ -231,8 +229,8 @@ func TestB_StepsAreYieldedAtOnce(t *testing.T) {
 
 // The final text consists of the texts of the last answer.
 func TestB_StepsOfSeveralTexts(t *testing.T) {
-	two := []agent.Event{&agent.StepStart{}, &agent.AssistantTextEnd{Text: "one, "}, &agent.AssistantTextEnd{Block: 1,
-		Text: "two"}, &agent.StepEnd{}}
+	two := []agent.Event{&agent.StepStart{}, &agent.AssistantTextEnd{Text: "one, "},
+		&agent.AssistantTextEnd{Block: 1, Text: "two"}, &agent.StepEnd{}}
 	events := append(slices.Concat(two, two), &agent.ProcessingEnd{Text: "one, two", Reason: agent.ReasonCompleted})
 	if got, want := stepLines(t, events), "text \"one, \"\ntext \"two\"\nfinal \"one, two\" completed\n"; got != want {
 		t.Errorf("got\n%swant\n%s", got, want)
@@ -254,8 +252,7 @@ func TestB_StepsOfTheCallsLeft(t *testing.T) {
 	}
 	end := func(id string) agent.Event { return &agent.ToolCallEnd{CallID: id, Name: "look", Output: id} }
 	got := stepLines(t, []agent.Event{&agent.SessionStart{}, start("c", 2), start("f", 5), start("d", 3), end("f"),
-		end("d"), end("c"),
-		&agent.ProcessingEnd{Reason: agent.ReasonCompleted}})
+		end("d"), end("c"), &agent.ProcessingEnd{Reason: agent.ReasonCompleted}})
 	want := called(1, "c", "look", "c", 0) + called(2, "d", "look", "d", 0) + called(3, "f", "look", "f",
 		0) + "final \"\" completed\n"
 	if got != want {

@@ -43,7 +43,6 @@ func run(args []string, stderr io.Writer) int {
 		return code
 	}
 	fmt.Fprintf(stderr, "usage: attractor-env %s ... -- command [argument...]\nAttractor runs this program inside "+
-		"its sandbox; see attractor run --help.\n",
-		strings.Join(names, " | "))
+		"its sandbox; see attractor run --help.\n", strings.Join(names, " | "))
 	return exitUsage
 }

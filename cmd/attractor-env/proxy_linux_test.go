@@ -96,8 +96,7 @@ func newBox(t *testing.T, handler http.Handler) *box {
 // command returns the command for a script. HOST is the server, and programs trust its certificate.
 func (b *box) command(script string) *exec.Cmd {
 	args := []string{"--unshare-net", "--unshare-pid", "--die-with-parent", "--dev-bind", "/", "/", "--proc", "/proc",
-		"--chdir", b.dir,
-		helper, "proxy", "--socket", b.proxy.Socket(), "--", "/bin/sh", "-c", script}
+		"--chdir", b.dir, helper, "proxy", "--socket", b.proxy.Socket(), "--", "/bin/sh", "-c", script}
 	cmd := exec.Command(b.bwrap, args...)
 	ca := filepath.Join(b.dir, "ca.pem")
 	cmd.Env = append(os.Environ(), "HOST=example.com:"+b.port, "CURL_CA_BUNDLE="+ca, "SSL_CERT_FILE="+ca,
@@ -135,16 +134,14 @@ func TestL4_ProgramsUseTheProxy(t *testing.T) {
 	serve.Handle("/repo.git/", http.FileServer(http.Dir(repository)))
 	serve.HandleFunc("/hello", func(w http.ResponseWriter, r *http.Request) { fmt.Fprintln(w, "hello over", r.Proto) })
 	serve.HandleFunc("/example.com/mod/@v/list", func(w http.ResponseWriter, _ *http.Request) {
-		fmt.Fprintln(w,
-			"v1.2.3")
+		fmt.Fprintln(w, "v1.2.3")
 	})
 	serve.HandleFunc("/example.com/mod/@v/v1.2.3.info", func(w http.ResponseWriter, _ *http.Request) {
 		fmt.Fprintln(w,
 			`{"Version":"v1.2.3"}`)
 	})
 	serve.HandleFunc("/example.com/mod/@v/v1.2.3.mod", func(w http.ResponseWriter, _ *http.Request) {
-		fmt.Fprintln(w,
-			"module example.com/mod")
+		fmt.Fprintln(w, "module example.com/mod")
 	})
 	serve.HandleFunc("/a-package", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
@@ -174,8 +171,7 @@ func TestL4_ProgramsUseTheProxy(t *testing.T) {
 // There is no other way to the network, and the proxy refuses other hosts.
 func TestL4_NothingButTheProxy(t *testing.T) {
 	b := newBox(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		t.Errorf("%s %s arrived", r.Method,
-			r.Host)
+		t.Errorf("%s %s arrived", r.Method, r.Host)
 	}))
 	curl := peer.Need(t, "curl")
 	for name, script := range map[string]string{

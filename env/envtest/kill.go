@@ -19,8 +19,8 @@ var killChecks = []check{
 	{name: "D4_KillAfterTheEnd", run: killAfterTheEnd, needs: []Feature{Commands}},
 	{name: "D4_KillEndsTheTree", run: killEndsTheTree, needs: []Feature{Commands, FIFOs, Trees}},
 	{name: "D4_KillEndsWhatIsLeft", run: killEndsWhatIsLeft, needs: []Feature{Commands, FIFOs, Trees}},
-	{name: "D4_KillEndsWhatLeftTheSession", run: killEndsWhatLeftTheSession, needs: []Feature{Commands, FIFOs, Trees,
-		Sessions}},
+	{name: "D4_KillEndsWhatLeftTheSession", run: killEndsWhatLeftTheSession,
+		needs: []Feature{Commands, FIFOs, Trees, Sessions}},
 }
 
 // kill kills a process, which must succeed.

@@ -260,8 +260,7 @@ func inputMutations() []mutation {
 		})},
 		{defect: "the input is text", check: "D3_InputAndOutputAreRawBytes", mutate: inputs(func() mutantInput {
 			return mutantInput{change: func(p []byte) []byte {
-				return bytes.ReplaceAll(p, []byte("\n"),
-					[]byte("\r\n"))
+				return bytes.ReplaceAll(p, []byte("\n"), []byte("\r\n"))
 			}}
 		})},
 		{defect: "the output is text", check: "D3_InputAndOutputAreRawBytes", mutate: command(func(cmd *env.Command) {

@@ -283,8 +283,8 @@ func writeMutations() []mutation {
 			mutate: changed(func(e env.Environment) mutant {
 				return mutant{write: func(_ context.Context, name string, data []byte, perm fs.FileMode) error {
 					path := pathOf(e, name)
-					err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, data[:len(data)/2],
-						perm))
+					err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755),
+						os.WriteFile(path, data[:len(data)/2], perm))
 					time.Sleep(time.Millisecond) // as on a slow disk
 					return errors.Join(err, os.WriteFile(path, data, perm))
 				}}
@@ -297,8 +297,8 @@ func onlyTheFileMutations() []mutation {
 		{defect: "a backup is left", check: "D1_OnlyFilesAreWritten",
 			mutate: changed(func(e env.Environment) mutant {
 				return mutant{write: func(ctx context.Context, name string, data []byte, perm fs.FileMode) error {
-					return errors.Join(e.WriteFile(ctx, name, data, perm), os.WriteFile(pathOf(e, name)+"~", data,
-						perm))
+					return errors.Join(e.WriteFile(ctx, name, data, perm),
+						os.WriteFile(pathOf(e, name)+"~", data, perm))
 				}}
 			})},
 		{defect: "a failure leaves a temporary file", check: "D1_OnlyFilesAreWritten",

@@ -187,8 +187,7 @@ func linkTreeMutations() []mutation {
 		{defect: "parents are not made", check: "J9_SymlinkMakesLinks",
 			mutate: mutateTree(func(l *env.Local) mutantTree {
 				return mutantTree{symlink: func(_ context.Context, target, name string) error {
-					return os.Symlink(target,
-						pathOf(l, name))
+					return os.Symlink(target, pathOf(l, name))
 				}}
 			})},
 		{defect: "targets that are not there are refused", check: "J9_SymlinkMakesLinks",
@@ -214,8 +213,7 @@ func modeMutations() []mutation {
 		{defect: "the mode is always the same", check: "J9_MkdirMakesDirectories",
 			mutate: mutateTree(func(l *env.Local) mutantTree {
 				return mutantTree{mkdir: func(ctx context.Context, name string, _ fs.FileMode) error {
-					return l.Mkdir(ctx,
-						name, 0o755)
+					return l.Mkdir(ctx, name, 0o755)
 				}}
 			})},
 		{defect: "nothing happens", check: "J9_ChmodSetsModes", mutate: mutateTree(func(*env.Local) mutantTree {

@@ -137,8 +137,7 @@ func deleteMutations() []mutation {
 		{defect: "nothing is compared", check: "J9_DeleteComparesContents",
 			mutate: mutateShared(func(l *env.Local) shared {
 				return shared{remove: func(ctx context.Context, name string, _ env.Hash) error {
-					return l.Remove(ctx,
-						name)
+					return l.Remove(ctx, name)
 				}}
 			})},
 		{defect: "what is not there was deleted", check: "J9_DeleteComparesContents",
@@ -244,8 +243,7 @@ func lockMutations() []mutation {
 		{defect: "links are taken by their letters", check: "J9_ResolveFollowsLinks",
 			mutate: mutateShared(func(l *env.Local) shared {
 				return shared{resolve: func(_ context.Context, name string) (string, error) {
-					return path.Join(l.WorkDir(),
-						name), nil
+					return path.Join(l.WorkDir(), name), nil
 				}}
 			})},
 	}

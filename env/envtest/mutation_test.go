@@ -54,8 +54,8 @@ func TestD1_SuiteFindsDefects(t *testing.T) {
 			}
 			dir := t.TempDir()
 			// At ContainGroup a process has the same id for the test and for itself.
-			local, err := env.NewLocal(dir, env.LocalOptions{Grace: 100 * time.Millisecond,
-				Containment: env.ContainGroup})
+			local, err := env.NewLocal(dir,
+				env.LocalOptions{Grace: 100 * time.Millisecond, Containment: env.ContainGroup})
 			if err != nil {
 				t.Fatal(err)
 			}

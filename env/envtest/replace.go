@@ -212,8 +212,8 @@ func lockExcludes(t *tester) {
 		}
 	}
 	if r, ok := t.env.(env.Replacer); ok { // the holder of the lock can change the file
-		t.must("Replace of a file that is locked by ourselves", r.Replace(t.ctx, "f", env.HashOf([]byte("x")),
-			[]byte("y"), 0o644))
+		t.must("Replace of a file that is locked by ourselves",
+			r.Replace(t.ctx, "f", env.HashOf([]byte("x")), []byte("y"), 0o644))
 	}
 	unlock()
 	unlock, err = l.Lock(t.ctx, "dir/new", "f", "f")

@@ -212,8 +212,7 @@ func (s *shell) upload(ctx context.Context, h *helper, log func(string)) (found,
 	places := answers(list, "place")
 	if len(places) == 0 {
 		return found{}, refused("no directory there can take a helper: " +
-			cmp.Or(strings.Join(answers(list, "unusable"),
-				"; "), "neither HOME nor /tmp"))
+			cmp.Or(strings.Join(answers(list, "unusable"), "; "), "neither HOME nor /tmp"))
 	}
 	log(fmt.Sprintf("uploading the helper %s (%s KiB) to %s there", h.path, kib, places[0]))
 	if _, err := io.WriteString(s.conduit, "at_put "+shquote.Words(places[0], h.name(), fmt.Sprint(h.size),

@@ -51,8 +51,8 @@ func (e *Env) Lstat(ctx context.Context, name string) (env.Node, error) {
 
 // ReadDir implements env.Environment.
 func (e *Env) ReadDir(ctx context.Context, name string) ([]env.Info, error) {
-	list, err := question[wire.List[wire.Node]](ctx, e, "readdir", wire.Request{Op: wire.OpReadDir,
-		Name: wire.Text(name)})
+	list, err := question[wire.List[wire.Node]](ctx, e, "readdir",
+		wire.Request{Op: wire.OpReadDir, Name: wire.Text(name)})
 	if err != nil {
 		return nil, err
 	}

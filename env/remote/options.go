@@ -28,8 +28,7 @@ type Options struct {
 // wire returns the options as they are sent.
 func (o Options) wire() wire.Options {
 	return wire.Options{Dir: wire.Text(o.Dir), Roots: wire.Texts(o.Roots), ReadOnly: wire.Texts(o.ReadOnly),
-		Grace: o.Grace, Limits: o.Limits,
-		Containment: o.Containment, Silence: o.Silence, AnyNames: o.AnyNames}
+		Grace: o.Grace, Limits: o.Limits, Containment: o.Containment, Silence: o.Silence, AnyNames: o.AnyNames}
 }
 
 // VersionError reports that the two sides have no version of the protocol in common.

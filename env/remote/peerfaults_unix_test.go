@@ -299,8 +299,7 @@ func TestO1_NobodyReads(t *testing.T) {
 		t.Error(err)
 	}
 	e, err := remote.New(t.Context(), halfStream{near.r, near.w}, remote.Options{Dir: t.TempDir(),
-		Silence:     2 * time.Second,
-		Containment: env.ContainGroup, Grace: 100 * time.Millisecond})
+		Silence: 2 * time.Second, Containment: env.ContainGroup, Grace: 100 * time.Millisecond})
 	if err != nil {
 		t.Fatal(err)
 	}

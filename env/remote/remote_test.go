@@ -67,8 +67,7 @@ func TestO1_ErrorsAreTheSame(t *testing.T) {
 		"no name": func(ctx context.Context, e env.Environment) error { _, err := e.ReadDir(ctx, ""); return err },
 		"control": func(ctx context.Context, e env.Environment) error { return e.WriteFile(ctx, "a\nb", nil, 0o644) },
 		"exists": func(ctx context.Context, e env.Environment) error {
-			return env.TreeOf(e).Mkdir(ctx, "full",
-				0o755)
+			return env.TreeOf(e).Mkdir(ctx, "full", 0o755)
 		},
 		"no link": func(ctx context.Context, e env.Environment) error {
 			_, err := env.TreeOf(e).Readlink(ctx, "file")
@@ -86,8 +85,7 @@ func TestO1_ErrorsAreTheSame(t *testing.T) {
 			return err
 		},
 		"bad glob": func(ctx context.Context, e env.Environment) error {
-			_, err := search.Glob(ctx, e, "[",
-				"")
+			_, err := search.Glob(ctx, e, "[", "")
 			return err
 		},
 		"no list": func(ctx context.Context, e env.Environment) error {

@@ -16,8 +16,8 @@ func (e *Env) Grep(ctx context.Context, q search.Query) (search.Result, error) {
 
 // Glob implements search.Searcher.
 func (e *Env) Glob(ctx context.Context, pattern, dir string) (search.Listing, error) {
-	listing, err := find[wire.Listing](ctx, e, wire.Request{Op: wire.OpGlob, Pattern: wire.Text(pattern),
-		Name: wire.Text(dir)})
+	listing, err := find[wire.Listing](ctx, e,
+		wire.Request{Op: wire.OpGlob, Pattern: wire.Text(pattern), Name: wire.Text(dir)})
 	if err != nil {
 		return search.Listing{}, err
 	}

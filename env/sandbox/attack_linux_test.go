@@ -138,8 +138,8 @@ func (w *world) enter(t *testing.T, c *confinement, p programs) (env.Environment
 		o := c.options
 		if o.AllowHosts != nil {
 			here := []string{"127.0.0.1"}
-			o.AllowHosts, o.Resolver = w.allowed(), loopdns.Start(t, map[string][]string{named: here, unnamed: here,
-				hidden: here}).Resolver()
+			o.AllowHosts, o.Resolver = w.allowed(), loopdns.Start(t,
+				map[string][]string{named: here, unnamed: here, hidden: here}).Resolver()
 		}
 		o.Environ, o.Helper, o.State = w.environ(), p.helper, t.TempDir()
 		box, err := sandbox.New(w.root, o)

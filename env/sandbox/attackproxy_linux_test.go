@@ -91,8 +91,7 @@ func portOf(address string) string { return address[strings.LastIndexByte(addres
 // allowed returns the hosts that a sandbox with a proxy allows.
 func (w *world) allowed() []string {
 	return []string{named + ":" + w.ports["tls"], named + ":" + w.ports["plain"], "127.0.0.1:" + w.ports["tls"],
-		"127.0.0.1:" + w.ports["plain"],
-		hidden + ":" + portOf(w.ports["tcp4"])}
+		"127.0.0.1:" + w.ports["plain"], hidden + ":" + portOf(w.ports["tcp4"])}
 }
 
 // openProxy starts a proxy that refuses nothing and finds every name on this machine. It returns
@@ -127,8 +126,8 @@ func (w *world) openProxy() (url string, end func()) {
 }
 
 // tunnel joins a client with the host that it asks for, until one of them ends.
-func (w *world) tunnel(answer http.ResponseWriter, r *http.Request, dial func(ctx context.Context, network,
-	address string) (net.Conn, error)) {
+func (w *world) tunnel(answer http.ResponseWriter, r *http.Request,
+	dial func(ctx context.Context, network, address string) (net.Conn, error)) {
 	host, err := dial(r.Context(), "tcp", r.Host)
 	if err != nil {
 		http.Error(answer, err.Error(), http.StatusBadGateway)

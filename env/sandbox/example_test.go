@@ -12,8 +12,8 @@ import (
 // Commands reach a few hosts of the network. Where the level does not work, this program runs no
 // commands at all.
 func ExampleNew() {
-	box, err := sandbox.New(".", sandbox.Options{Level: sandbox.Workspace, AllowHosts: []string{"proxy.golang.org",
-		"*.example.com"}})
+	box, err := sandbox.New(".", sandbox.Options{Level: sandbox.Workspace,
+		AllowHosts: []string{"proxy.golang.org", "*.example.com"}})
 	if errors.Is(err, errors.ErrUnsupported) {
 		log.Fatalf("no sandbox on this machine: %v", err)
 	} else if err != nil {

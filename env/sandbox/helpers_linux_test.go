@@ -127,8 +127,7 @@ func list(t testing.TB, dir string) string {
 func git(t testing.TB, dir string, args ...string) string {
 	t.Helper()
 	cmd := exec.Command(peer.Need(t, "git"), append([]string{"-c", "user.name=n", "-c", "user.email=e@example.com",
-		"-c", "init.defaultBranch=main",
-		"-c", "protocol.file.allow=always"}, args...)...)
+		"-c", "init.defaultBranch=main", "-c", "protocol.file.allow=always"}, args...)...)
 	cmd.Dir = dir
 	out, err := cmd.CombinedOutput()
 	if err != nil {

@@ -86,8 +86,7 @@ func (k *landlocked) prepare(dir string) error {
 		return err
 	}
 	k.own = append([]string{"TMPDIR=" + k.private.path("tmp"), "HOME=" + k.private.path("home"),
-		"XDG_CACHE_HOME=" + cache, "GOCACHE=" + filepath.Join(cache, "go-build")},
-		toolVars(m, o, cache)...)
+		"XDG_CACHE_HOME=" + cache, "GOCACHE=" + filepath.Join(cache, "go-build")}, toolVars(m, o, cache)...)
 	return k.rules(m, cache)
 }
 

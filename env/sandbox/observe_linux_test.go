@@ -114,8 +114,8 @@ func observed(t *testing.T, dir string, o sandbox.Options) *sandbox.Sandbox {
 	return box
 }
 
-func localWith(t *testing.T, dir string, environ []string, launch func(context.Context, env.Launch) (env.Launch,
-	error)) *env.Local {
+func localWith(t *testing.T, dir string, environ []string,
+	launch func(context.Context, env.Launch) (env.Launch, error)) *env.Local {
 	t.Helper()
 	l, err := env.NewLocal(dir, env.LocalOptions{Environ: environ, Launch: launch})
 	if err != nil {

@@ -74,8 +74,8 @@ func TestL5_Refusals(t *testing.T) {
 
 // The sandbox's own limit of processes holds in its user namespace, where it is not root's.
 func TestL6_ProcessesInTheSandbox(t *testing.T) {
-	b := newBox(t, t.TempDir(), sandbox.Options{}, env.LocalOptions{Containment: env.ContainGroup,
-		Limits: env.Limits{Processes: 64}})
+	b := newBox(t, t.TempDir(), sandbox.Options{},
+		env.LocalOptions{Containment: env.ContainGroup, Limits: env.Limits{Processes: 64}})
 	if os.Getuid() == 0 {
 		if !strings.Contains(b.Confinement().Containment, "processes unlimited") {
 			t.Errorf("containment %q", b.Confinement().Containment)

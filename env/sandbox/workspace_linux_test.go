@@ -53,8 +53,7 @@ func TestL4_PrivateDirectories(t *testing.T) {
 	b.end(t)
 	if left, err := filepath.Glob(filepath.Join(os.TempDir(),
 		"attractor-sandbox-*")); err != nil || slices.ContainsFunc(left, func(dir string) bool {
-		_, err := os.Stat(dir +
-			"/home/.private")
+		_, err := os.Stat(dir + "/home/.private")
 		return err == nil
 	}) {
 		t.Errorf("left: %v, %v", left, err)

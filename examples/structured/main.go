@@ -40,8 +40,8 @@ func main() {
 }
 
 func run(ctx context.Context, file string) error {
-	found, _, err := attractor.Do[review](ctx, attractor.Config{}, fmt.Sprintf("Review the file %q for mistakes.",
-		file))
+	found, _, err := attractor.Do[review](ctx, attractor.Config{},
+		fmt.Sprintf("Review the file %q for mistakes.", file))
 	if err != nil {
 		return err
 	}

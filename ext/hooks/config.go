@@ -36,8 +36,7 @@ const (
 // Events returns all events, in the order in which a session has them.
 func Events() []Event {
 	return []Event{SessionStart, UserPromptSubmit, PreToolUse, PermissionRequest, PostToolUse, PostToolUseFailure,
-		Notification, SubagentStart,
-		SubagentStop, Stop, PreCompact, SessionEnd}
+		Notification, SubagentStart, SubagentStop, Stop, PreCompact, SessionEnd}
 }
 
 // guards reports whether hooks of an event can prevent something.

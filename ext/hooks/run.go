@@ -60,8 +60,7 @@ func (h *Hooks) execute(ctx context.Context, hook *Hook, input []byte) (r Run) {
 	}
 	feed := &feeder{Base: env.Base{Environment: e}, input: input}
 	result, err := env.Run(ctx, feed, env.Command{Script: hook.script(h.o.Project), Dir: h.dirOf(hook),
-		Env:   []string{"CLAUDE_PROJECT_DIR=" + h.o.Project},
-		Stdin: true, Output: take}, hook.Timeout)
+		Env: []string{"CLAUDE_PROJECT_DIR=" + h.o.Project}, Stdin: true, Output: take}, hook.Timeout)
 	feed.close()
 	if result.Process != nil {
 		unhurried, cancel := context.WithTimeout(context.WithoutCancel(ctx), killTime)

@@ -217,8 +217,8 @@ func TestM9_Decisions(t *testing.T) {
 		commands []string
 		want     hooks.Opinion
 	}{
-		"code 2": {[]string{"echo not here >&2; exit 2"}, hooks.Opinion{Says: hooks.Denies,
-			Reason: "not here"}},
+		"code 2": {[]string{"echo not here >&2; exit 2"},
+			hooks.Opinion{Says: hooks.Denies, Reason: "not here"}},
 		"code 2 beats JSON": {[]string{specific(`"permissionDecision": "allow"`) + "; echo no >&2; exit 2"},
 			hooks.Opinion{Says: hooks.Denies, Reason: "no"}},
 		"deny": {[]string{specific(`"permissionDecision": "deny", "permissionDecisionReason": "why"`)},

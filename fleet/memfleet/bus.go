@@ -96,8 +96,8 @@ func (b bus) listen(l *listener, on bool) {
 }
 
 // Serve implements [fleet.Bus]. The last caller for a task is its owner.
-func (b bus) Serve(ctx context.Context, id string, handle func(ctx context.Context,
-	request []byte) []byte) (stop func(), err error) {
+func (b bus) Serve(ctx context.Context, id string,
+	handle func(ctx context.Context, request []byte) []byte) (stop func(), err error) {
 	if err := b.e.check(ctx); err != nil {
 		return nil, err
 	}

@@ -89,8 +89,8 @@ func (a *account) stream(ctx context.Context, c jetstream.StreamConfig) (jetstre
 
 // consumer makes a durable consumer of a stream, or gives an existing one this configuration.
 // Several machines may call it at once.
-func (a *account) consumer(ctx context.Context, s jetstream.Stream, c jetstream.ConsumerConfig) (jetstream.Consumer,
-	error) {
+func (a *account) consumer(ctx context.Context, s jetstream.Stream,
+	c jetstream.ConsumerConfig) (jetstream.Consumer, error) {
 	sum, err := configHash(c)
 	if err != nil {
 		return nil, err

@@ -89,8 +89,8 @@ func (a *account) flush(ctx context.Context) error {
 }
 
 // Serve implements [fleet.Bus].
-func (b *bus) Serve(ctx context.Context, id string, handle func(ctx context.Context, request []byte) []byte) (func(),
-	error) {
+func (b *bus) Serve(ctx context.Context, id string,
+	handle func(ctx context.Context, request []byte) []byte) (func(), error) {
 	token, err := idToken(id)
 	if err != nil {
 		return nil, err

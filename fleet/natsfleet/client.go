@@ -33,8 +33,8 @@ var errBroken = errors.New(
 // client submits, watches, reads, asks owners and answers; methods for workers return an error that
 // wraps fs.ErrPermission. OpenTenant fails at once if no server answers or the token is wrong. Once
 // it is connected it reconnects until close is called. See [Open] for the url.
-func OpenTenant(ctx context.Context, url, tenant string, o OpenOptions) (s *fleet.Space, close func() error,
-	err error) {
+func OpenTenant(ctx context.Context, url, tenant string,
+	o OpenOptions) (s *fleet.Space, close func() error, err error) {
 	to := target{url: url, o: o, inbox: clientInbox}
 	nc, err := to.connect(ctx, clientUser(tenant), o.Token)
 	if err != nil {
@@ -49,8 +49,7 @@ type remote struct{ nc *nats.Conn }
 // space returns the tenant's space.
 func (r remote) space() *fleet.Space {
 	return &fleet.Space{Tasks: remoteTasks{r}, Journals: remoteJournals{r}, Objects: remoteObjects{r},
-		Bus:  remoteBus{r},
-		Asks: remoteAsks{r}}
+		Bus: remoteBus{r}, Asks: remoteAsks{r}}
 }
 
 // forbidden returns the error of methods that only workers may call.

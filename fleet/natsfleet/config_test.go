@@ -21,8 +21,8 @@ func TestP9_ConfigIsStrict(t *testing.T) {
 	t.Setenv("TOKEN_OF_A", "the secret of tenant a")
 	got, err := ParseConfig([]byte(goodConfig))
 	want := Config{Store: "/var/lib/fleet", Operator: "an operator's secret", Tenants: []Tenant{{
-		Tenant: fleet.Tenant{Name: "a", Weight: 2, Limit: 3, MaxQueued: 4, Budget: fleet.Budget{USD: 5,
-			Tokens: 9}}, Token: "env:TOKEN_OF_A",
+		Tenant: fleet.Tenant{Name: "a", Weight: 2, Limit: 3, MaxQueued: 4,
+			Budget: fleet.Budget{USD: 5, Tokens: 9}}, Token: "env:TOKEN_OF_A",
 	}}}
 	if err != nil || cmp.Diff(want, got) != "" {
 		t.Errorf("%v\n%s", err, cmp.Diff(want, got))

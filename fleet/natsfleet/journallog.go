@@ -377,8 +377,8 @@ func (p *journalPass) lines(ctx context.Context, in *bufio.Reader, count int64,
 }
 
 // Fork implements [journal.Store].
-func (j *journals) Fork(ctx context.Context, from, to string, n int64, edit func(*journal.Record) error) (journal.Log,
-	error) {
+func (j *journals) Fork(ctx context.Context, from, to string, n int64,
+	edit func(*journal.Record) error) (journal.Log, error) {
 	target, err := j.find(ctx, to)
 	if err != nil {
 		return nil, err

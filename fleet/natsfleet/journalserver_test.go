@@ -150,8 +150,8 @@ type lossy struct {
 	lose atomic.Int64 // how many of the next are lost
 }
 
-func (l *lossy) PublishMsg(ctx context.Context, m *nats.Msg, options ...jetstream.PublishOpt) (*jetstream.PubAck,
-	error) {
+func (l *lossy) PublishMsg(ctx context.Context, m *nats.Msg,
+	options ...jetstream.PublishOpt) (*jetstream.PubAck, error) {
 	ack, err := l.JetStream.PublishMsg(ctx, m, options...)
 	if err == nil && l.lose.Add(-1) >= 0 {
 		return nil, context.DeadlineExceeded

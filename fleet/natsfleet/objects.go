@@ -29,8 +29,8 @@ const (
 type objects struct{ *contents }
 
 func newObjects(ctx context.Context, a *account) (*objects, error) {
-	s, err := a.stream(ctx, jetstream.StreamConfig{Name: objectStream, Subjects: []string{headPrefix + ">",
-		dataPrefix + ">"}})
+	s, err := a.stream(ctx, jetstream.StreamConfig{Name: objectStream,
+		Subjects: []string{headPrefix + ">", dataPrefix + ">"}})
 	return &objects{&contents{&records{a, s}}}, err
 }
 

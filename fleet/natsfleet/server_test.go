@@ -24,8 +24,8 @@ const operatorToken = "the operator's secret of the tests"
 func testConfig(t *testing.T) Config {
 	return Config{
 		Store: t.TempDir(), Listen: "127.0.0.1:0", Operator: operatorToken, Shards: 1,
-		Tenants: []Tenant{{Tenant: fleet.Tenant{Name: "a"}, Token: tenantToken("a")}, {Tenant: fleet.Tenant{Name: "b"},
-			Token: tenantToken("b")}},
+		Tenants: []Tenant{{Tenant: fleet.Tenant{Name: "a"}, Token: tenantToken("a")},
+			{Tenant: fleet.Tenant{Name: "b"}, Token: tenantToken("b")}},
 	}
 }
 

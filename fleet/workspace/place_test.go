@@ -24,8 +24,7 @@ func elsewhere(dir string) workspace.Environment {
 			filepath.Join(dir, "notes")}
 	}
 	return workspace.Environment{Command: []string{"env", helperVar + "=1", os.Args[0], "serve"},
-		Create: note("create"), Destroy: note("destroy"),
-		Dir: dir + "/{task}-{name}"}
+		Create: note("create"), Destroy: note("destroy"), Dir: dir + "/{task}-{name}"}
 }
 
 // A workspace behind a command is one as any other, and may move between there and here.

@@ -121,8 +121,8 @@ func TestP5_AnyWorkspaceMoves(t *testing.T) {
 	source := newRepository(t)
 	seed.Check(t, func(rt *rapid.T) {
 		o := space(t).Objects
-		task := fleet.Task{ID: "t1", Repo: &fleet.Repo{URL: source,
-			Ref: rapid.SampledFrom([]string{"", "main", "v1"}).Draw(rt, "ref")}}
+		task := fleet.Task{ID: "t1",
+			Repo: &fleet.Repo{URL: source, Ref: rapid.SampledFrom([]string{"", "main", "v1"}).Draw(rt, "ref")}}
 		var last *fleet.WorkspacePoint
 		var before, beforeGit string
 		n := 0

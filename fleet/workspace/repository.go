@@ -320,8 +320,8 @@ func (s *store) storeRefs(ctx context.Context, e env.Environment, name, base str
 }
 
 // openRefs reads what storeRefs has stored. Pack is nil without commits. The caller calls close.
-func openRefs(ctx context.Context, o fleet.Objects, name string) (r *refs, pack io.Reader, close func() error,
-	err error) {
+func openRefs(ctx context.Context, o fleet.Objects,
+	name string) (r *refs, pack io.Reader, close func() error, err error) {
 	from, err := o.Open(ctx, name)
 	if err != nil {
 		return nil, nil, nil, fmt.Errorf("workspace: the recorded commits: %w", err)

@@ -50,8 +50,8 @@ func TestQ5_InstallScript(t *testing.T) {
 			write(t, filepath.Join(dir, "checksums.txt"), "x\n")
 		}, want: "names no archive for linux/"},
 		"another archive": {spoil: func(t *testing.T, dir string) {
-			write(t, filepath.Join(dir, archive), string(tarOf(t, "attractor", stub, "attractor-env", stub,
-				"attractor-remote", stub)))
+			write(t, filepath.Join(dir, archive),
+				string(tarOf(t, "attractor", stub, "attractor-env", stub, "attractor-remote", stub)))
 		}, want: "nothing was installed; the download is broken or not the release's"},
 		"a relative prefix": {spoil: none, vars: []string{"ATTRACTOR_PREFIX=here"}, want: "has to be an absolute path"},
 		"a place that is taken": {spoil: none, before: func(t *testing.T, home string) {

@@ -81,8 +81,7 @@ func place(name string) string {
 
 func newManifest(name, version string) manifest {
 	return manifest{Name: npmScope + "/" + name, Version: version, License: "Apache-2.0",
-		Repository:   "github:attractor-go/attractor",
-		Distribution: map[string]string{"access": "public"}}
+		Repository: "github:attractor-go/attractor", Distribution: map[string]string{"access": "public"}}
 }
 
 // npmPackage writes the directory of a package.

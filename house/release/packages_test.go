@@ -104,8 +104,7 @@ func npm(t *testing.T, dir string, args ...string) string {
 	cmd := exec.CommandContext(t.Context(), peer.Need(t, "npm"), args...)
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "HOME="+dir, "npm_config_cache="+filepath.Join(dir, "cache"),
-		"npm_config_update_notifier=false", "npm_config_fund=false",
-		"npm_config_audit=false")
+		"npm_config_update_notifier=false", "npm_config_fund=false", "npm_config_audit=false")
 	out, err := output(cmd)
 	if err != nil {
 		t.Fatal(err)

@@ -169,8 +169,7 @@ func (s *Server) authorize(w http.ResponseWriter, r *http.Request) {
 		back.Set("error", "invalid_request")
 	} else {
 		l := &login{client: q.Get("client_id"), redirect: q.Get("redirect_uri"), challenge: q.Get("code_challenge"),
-			resource: q.Get("resource"),
-			scope:    q.Get("scope"), code: "code-" + rand.Text()}
+			resource: q.Get("resource"), scope: q.Get("scope"), code: "code-" + rand.Text()}
 		back.Set("code", l.code)
 		s.mu.Lock()
 		s.logins = append(s.logins, l)

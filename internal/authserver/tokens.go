@@ -41,8 +41,7 @@ func (s *Server) token(w http.ResponseWriter, r *http.Request) {
 	l.access, l.refresh, l.expiry = append(l.access, "access-"+rand.Text()), append(l.refresh, "refresh-"+rand.Text()),
 		time.Now().Add(s.Lifetime)
 	m := map[string]any{"access_token": l.access[len(l.access)-1], "refresh_token": l.refresh[len(l.refresh)-1],
-		"token_type": "Bearer",
-		"expires_in": int(s.Lifetime.Seconds())}
+		"token_type": "Bearer", "expires_in": int(s.Lifetime.Seconds())}
 	if l.scope != "" {
 		m["scope"] = l.scope
 	}

@@ -42,8 +42,7 @@ func TestWaits(t *testing.T) {
 			100 * time.Second: "it: not within 1m0s"} {
 			began := time.Now()
 			text, after := failure(func(t testing.TB) {
-				await.For(t, "it",
-					func() bool { return time.Since(began) >= limit })
+				await.For(t, "it", func() bool { return time.Since(began) >= limit })
 			})
 			if text != want || after > limit+time.Second || after < min(limit, await.Limit) {
 				t.Errorf("what holds after %v: %q after %v", limit, text, after)

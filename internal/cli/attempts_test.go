@@ -54,8 +54,8 @@ type event struct {
 
 // runWithFault runs the task against a server of the provider's format. The first request has the
 // fault, unless it is nil.
-func runWithFault(t *testing.T, provider int, fault *fakellm.Fault) (dir string, events []event,
-	server *fakellm.Server) {
+func runWithFault(t *testing.T, provider int,
+	fault *fakellm.Fault) (dir string, events []event, server *fakellm.Server) {
 	t.Helper()
 	w := wires[provider]
 	o := fakellm.Options{}
@@ -76,8 +76,7 @@ func runWithFault(t *testing.T, provider int, fault *fakellm.Fault) (dir string,
 		idle = "3s" // long enough for the healthy second request on a busy machine
 	}
 	cmd := attractorCommand(t, "run", "--provider", w.provider, "--base-url", web.URL+w.version, "--model", w.model,
-		"--yes", "--json",
-		"--idle-timeout", idle, "--dir", dir, "do the work")
+		"--yes", "--json", "--idle-timeout", idle, "--dir", dir, "do the work")
 	cmd.Env = append(cmd.Env, w.keyVar+"=sk-secret-key")
 	got := runCommand(t, cmd)
 	if got.code != 0 || strings.Contains(got.stdout+got.stderr, "sk-secret-key") {
@@ -109,9 +108,8 @@ func TestG_SessionsOverEveryFormatAndFault(t *testing.T) {
 		"none": {},
 		"429 with Retry-After": {&fakellm.Fault{Kind: fakellm.FaultStatus, Status: 429,
 			Header: map[string]string{"Retry-After": "1"}}, []string{"rate_limit"}, time.Second},
-		"500": {&fakellm.Fault{Kind: fakellm.FaultStatus, Status: 500}, []string{"server"}, 0},
-		"529": {&fakellm.Fault{Kind: fakellm.FaultStatus, Status: 529},
-			[]string{"overloaded", "server"}, 0},
+		"500":                {&fakellm.Fault{Kind: fakellm.FaultStatus, Status: 500}, []string{"server"}, 0},
+		"529":                {&fakellm.Fault{Kind: fakellm.FaultStatus, Status: 529}, []string{"overloaded", "server"}, 0},
 		"reset":              {&fakellm.Fault{Kind: fakellm.FaultReset}, []string{"network"}, 0},
 		"cut in the text":    {&fakellm.Fault{Kind: fakellm.FaultCut, After: 1}, []string{"stream"}, 0},
 		"cut in a tool call": {&fakellm.Fault{Kind: fakellm.FaultCut, After: 3}, []string{"stream"}, 0},
@@ -119,8 +117,7 @@ func TestG_SessionsOverEveryFormatAndFault(t *testing.T) {
 		"an error in the stream": {&fakellm.Fault{Kind: fakellm.FaultError, After: 1},
 			[]string{"overloaded", "server"}, 0},
 		"garbage in the stream": {&fakellm.Fault{Kind: fakellm.FaultGarbage, After: 1}, []string{"stream"}, 0},
-		"silence": {&fakellm.Fault{Kind: fakellm.FaultHang, After: 1}, []string{"timeout", "stream"},
-			0},
+		"silence":               {&fakellm.Fault{Kind: fakellm.FaultHang, After: 1}, []string{"timeout", "stream"}, 0},
 		"nothing but pings": {&fakellm.Fault{Kind: fakellm.FaultPings, After: 1},
 			[]string{"timeout", "stream"}, 0},
 		"silence from the beginning": {&fakellm.Fault{Kind: fakellm.FaultHang}, []string{"timeout", "stream"}, 0},
@@ -236,8 +233,8 @@ func TestH_ExitCodesAndMessages(t *testing.T) {
 			stderr: []string{"--yes", "--read-only"}},
 		{name: "two permission modes", args: []string{"run", "--yes", "--read-only", "x"}, env: []string{key}, code: 2,
 			stderr: []string{"cannot be used together"}},
-		{name: "no key", args: []string{"run", "--yes", "x"}, code: 4, stderr: []string{"ANTHROPIC_API_KEY",
-			"GEMINI_API_KEY", "OPENAI_COMPATIBLE_BASE_URL", "attractor demo"}},
+		{name: "no key", args: []string{"run", "--yes", "x"}, code: 4,
+			stderr: []string{"ANTHROPIC_API_KEY", "GEMINI_API_KEY", "OPENAI_COMPATIBLE_BASE_URL", "attractor demo"}},
 		{name: "no key for the provider", args: []string{"run", "--yes", "--provider", "gemini", "x"}, code: 4,
 			stderr: []string{"GEMINI_API_KEY or GOOGLE_API_KEY", "GEMINI_BASE_URL", "attractor demo"}},
 		{name: "several keys", args: []string{"run", "--yes", "x"}, env: []string{key, "OPENAI_API_KEY=sk-secret-key"},
@@ -263,8 +260,7 @@ func TestH_ExitCodesAndMessages(t *testing.T) {
 		{name: "a bad base URL", args: []string{"run", "--yes", "--base-url", "not a url", "x"}, env: []string{key},
 			code: 2, stderr: []string{"--base-url must be"}},
 		{name: "an answer", args: []string{"run", "--yes", "--base-url", url, "what", "is", "it"}, env: []string{key},
-			code:   0,
-			stdout: "The answer.\n", stderr: []string{"done", "1 turn", "tokens"}},
+			code: 0, stdout: "The answer.\n", stderr: []string{"done", "1 turn", "tokens"}},
 		{name: "flags after the prompt", args: []string{"run", "what is it", "--base-url=" + url, "--yes"},
 			env: []string{key}, code: 0, stdout: "The answer.\n"},
 		{name: "a prompt that begins with a dash", args: []string{"run", "--yes", "--base-url", url, "--",
@@ -302,8 +298,7 @@ func TestH_ExitCodesAndMessages(t *testing.T) {
 		{name: "a torn answer", args: []string{"run", "--yes", "--base-url", torn, "x"}, env: []string{key}, code: 0,
 			stdout: "The answer, whole this time.\n", stderr: []string{"broke off", "attempt 2"}},
 		{name: "a server that always breaks off", args: []string{"run", "--yes", "--base-url", alwaysTorn, "x"},
-			env: []string{key}, code: 5,
-			stderr: []string{"attempt 6", "stream"}},
+			env: []string{key}, code: 5, stderr: []string{"attempt 6", "stream"}},
 		{name: "an unreachable server", args: []string{"run", "--yes", "--base-url", unusedURL, "x"},
 			env: []string{key}, code: 5,
 			stderr: []string{"cannot reach", "connection refused", "HTTPS_PROXY", "--base-url"}},

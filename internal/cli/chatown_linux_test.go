@@ -123,8 +123,8 @@ func TestX9_OwnCommandReadOnly(t *testing.T) {
 // command, not by the text that the model gets.
 func TestX9_Init(t *testing.T) {
 	t.Parallel()
-	url, asked := gatedModel(t, 0, say("", use("write_file", map[string]any{"file_path": "AGENTS.md",
-		"content": "# Guide\n"})), say("Written."))
+	url, asked := gatedModel(t, 0, say("", use("write_file",
+		map[string]any{"file_path": "AGENTS.md", "content": "# Guide\n"})), say("Written."))
 	h := chatHome(t, url)
 	s := onScreen(t, chatting(h), 80, 40)
 	s.expect(ready)

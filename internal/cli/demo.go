@@ -115,8 +115,7 @@ func (f *demoFlags) session(ctx context.Context, t terminal, dir, url string, de
 	}
 	t, last := withLastLine(t, !f.json, os.Getenv)
 	opts := agent.Options{Client: &llm.Client{Providers: []llm.Provider{provider}}, Profile: claude.Profile(),
-		Env: local, ID: id, Journal: log,
-		Limits: agent.Limits{Diffs: attractor.DefaultLimits().Diffs}}
+		Env: local, ID: id, Journal: log, Limits: agent.Limits{Diffs: attractor.DefaultLimits().Diffs}}
 	if debug != nil {
 		opts.Logger = debug.Logger(secrets)
 		debuglog.Attach(&opts)
@@ -161,8 +160,7 @@ func makeDemoRepository(ctx context.Context, dir string) error {
 	}
 	for _, args := range [][]string{{"init", "--quiet", "--template="}, {"add", "."},
 		{"-c", "user.name=Attractor", "-c", "user.email=demo@localhost", "-c", "commit.gpgsign=false", "-c",
-			"core.hooksPath=/dev/null",
-			"commit", "--quiet", "-m", "A slug function"}} {
+			"core.hooksPath=/dev/null", "commit", "--quiet", "-m", "A slug function"}} {
 		cmd := command(ctx, dir, "git", args...)
 		if out, err := cmd.CombinedOutput(); err != nil {
 			return fail(exitFailed, "the demo needs git; git %s: %w\n%s", args[0], err, out)

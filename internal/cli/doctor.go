@@ -332,8 +332,8 @@ func (d *doctor) try(options sandbox.Options) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	options.Environ = append(os.Environ(), "PATH="+lookpath.Outside(os.Getenv("PATH"),
-		d.project.WorkTrees(os.Getenv("HOME"))...))
+	options.Environ = append(os.Environ(),
+		"PATH="+lookpath.Outside(os.Getenv("PATH"), d.project.WorkTrees(os.Getenv("HOME"))...))
 	box, err := sandbox.New(dir, options)
 	if err != nil {
 		return err

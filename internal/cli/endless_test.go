@@ -56,8 +56,7 @@ func peakOfEndless(t testing.TB, bin, provider string, answer endless.Answer, fl
 	home := t.TempDir()
 	peak := filepath.Join(t.TempDir(), "peak")
 	cmd := exec.Command(self, append([]string{bin, "run", "--yes", "--dir", home, "--provider", provider, "--model",
-		"m",
-		"--base-url", web.URL + endlessFormats[provider], "go"}, flags...)...)
+		"m", "--base-url", web.URL + endlessFormats[provider], "go"}, flags...)...)
 	cmd.Env = []string{peakVar + "=" + peak, "HOME=" + home, "PATH=" + os.Getenv("PATH"), "TMPDIR=" + home,
 		"ANTHROPIC_API_KEY=key-of-a-test", "OPENAI_API_KEY=key-of-a-test", "GEMINI_API_KEY=key-of-a-test",
 		"OPENAI_COMPATIBLE_API_KEY=key-of-a-test"}

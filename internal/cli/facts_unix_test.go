@@ -51,8 +51,8 @@ func TestV3_ModelsOfServersAndUsers(t *testing.T) {
 	run("--base-url needs --provider", exitUsage, nil, "models", "--base-url", list.URL)
 	run("openrouter: 1 models, of 1 windows or prices", 0, lists, "models", "update")
 	run("acme/newest                                         5000", 0, nil, "models", "--provider", "openrouter")
-	run("anthropic/claude-sonnet-5.5", 0, []string{"OPENROUTER_BASE_URL=" + url + "/v1",
-		"OPENROUTER_API_KEY=key-of-a-test"}, "run", "--yes", "go")
+	run("anthropic/claude-sonnet-5.5", 0,
+		[]string{"OPENROUTER_BASE_URL=" + url + "/v1", "OPENROUTER_API_KEY=key-of-a-test"}, "run", "--yes", "go")
 	vllm := []string{"VLLM_BASE_URL=" + url + "/v1"}
 	priced := []string{"run", "--yes", "--provider", "vllm", "--model", "mine", "--budget-usd", "1", "go"}
 	run("prices", exitUsage, vllm, priced...)

@@ -45,8 +45,7 @@ func wholeAnswer(stop string) ending {
 // cutAnswer returns the ending of an answer that is cut off again after each continuation.
 func cutAnswer(stop string) ending {
 	return ending{turns: stopTurns("Half. ", stop), code: 1, reason: "incomplete", finish: stop,
-		stdout: "Half. Half. Half. \n", stderr: "was cut off (" + stop + ")",
-		calls: 3}
+		stdout: "Half. Half. Half. \n", stderr: "was cut off (" + stop + ")", calls: 3}
 }
 
 // refusedAnswer returns the ending of an answer that the model or the vendor refused to give.
@@ -140,8 +139,7 @@ func TestI3_EveryFinishReason(t *testing.T) {
 				if got.code != e.code || end.Reason != e.reason || e.finish != "" && end.Finish.Raw != e.finish ||
 					calls < e.calls {
 					t.Errorf("exit code %d, %+v after %d calls, want %d, %s (%s) after %d\n%s", got.code, end, calls,
-						e.code, e.reason, e.finish, e.calls,
-						got.stderr)
+						e.code, e.reason, e.finish, e.calls, got.stderr)
 				}
 				if !strings.Contains(got.stderr, e.stderr) {
 					t.Errorf("stderr is %q, want %q in it", got.stderr, e.stderr)
@@ -191,8 +189,7 @@ func TestI3_CutOffCall(t *testing.T) {
 			defer web.Close()
 			dir := t.TempDir()
 			cmd := attractorCommand(t, "run", "--provider", w.provider, "--base-url", web.URL+w.version, "--model",
-				w.model, "--yes", "--profile", "anthropic",
-				"--no-journal", "--dir", dir, "go")
+				w.model, "--yes", "--profile", "anthropic", "--no-journal", "--dir", dir, "go")
 			cmd.Env = append(cmd.Env, w.keyVar+"=sk-secret-key")
 			got := runCommand(t, cmd)
 			log, err := os.ReadFile(filepath.Join(dir, "log.txt"))

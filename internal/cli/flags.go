@@ -75,8 +75,7 @@ func (f *startFlags) checkPrompt(words []string) error {
 		return nil
 	}
 	return fail(exitUsage, "with --worktree the prompt is one argument, in quotes; a name stands after an equals "+
-		"sign: --worktree=%s",
-		words[0])
+		"sign: --worktree=%s", words[0])
 }
 
 // check returns an error if the flags contradict each other.

@@ -264,8 +264,8 @@ func TestN2_AConversation(t *testing.T) {
 	if r := p.reply(2, ""); r.ReplyTo != 7.0 || !r.Queued {
 		t.Errorf("%s", r.raw)
 	}
-	p.say("approve", map[string]any{"ask": ask.Ask, "decision": "allow", "args": map[string]any{"file_path": "a.txt",
-		"content": "changed\n"}})
+	p.say("approve", map[string]any{"ask": ask.Ask, "decision": "allow",
+		"args": map[string]any{"file_path": "a.txt", "content": "changed\n"}})
 	p.reply(3, "")
 	p.say("approve", map[string]any{"ask": ask.Ask, "decision": "deny"})
 	p.reply(4, "answered already")
@@ -790,8 +790,8 @@ func TestN2_ExampleClients(t *testing.T) {
 			url, server := serve(t, nil,
 				say("I write. ", use("write_file", map[string]any{"file_path": "a.txt", "content": "one\n"})),
 				say("I run. ", use("shell", map[string]any{"command": "touch b.txt"})),
-				say("I ask. ", use("ask_user", map[string]any{"question": "Which?",
-					"options": []string{"red", "blue"}})),
+				say("I ask. ", use("ask_user",
+					map[string]any{"question": "Which?", "options": []string{"red", "blue"}})),
 				say("The first. "), say("The second. "))
 			h, bin := newHome(t, url), t.TempDir()
 			if err := os.Symlink(self, filepath.Join(bin, "attractor")); err != nil {
@@ -800,8 +800,7 @@ func TestN2_ExampleClients(t *testing.T) {
 			cmd := attractorCommand(t)
 			cmd.Path, cmd.Args, cmd.Dir = c.command[0], append(c.command, "do it", "do more"), h.dir
 			cmd.Env = append(cmd.Env, "PATH="+bin+":"+os.Getenv("PATH"), "HOME="+h.home, "XDG_RUNTIME_DIR="+h.home,
-				"ANTHROPIC_API_KEY=key-of-a-test",
-				"ANTHROPIC_BASE_URL="+url)
+				"ANTHROPIC_API_KEY=key-of-a-test", "ANTHROPIC_BASE_URL="+url)
 			out := runCommand(t, cmd)
 			if out.code != 0 || out.stderr != "" {
 				t.Errorf("exit code %d, stderr %s", out.code, out.stderr)
@@ -1118,8 +1117,8 @@ func TestN2_AfterAKill(t *testing.T) {
 // line.
 func TestN2_SecretsInAsks(t *testing.T) {
 	t.Parallel()
-	url, _ := serve(t, nil, say("", use("ask_user", map[string]any{"question": "Is it key-of-a-test?",
-		"options": []string{"key-of-a-test"}})), say("Done."))
+	url, _ := serve(t, nil, say("", use("ask_user",
+		map[string]any{"question": "Is it key-of-a-test?", "options": []string{"key-of-a-test"}})), say("Done."))
 	h := newHome(t, url)
 	p := h.converse()
 	p.say("set", map[string]any{"model": "key-of-a-test", "provider": "key-of-a-test"})

@@ -242,8 +242,7 @@ func plainFlagError(err error) error {
 	}
 	flag := invalid.GetFlag()
 	want, ok := map[string]string{"int": "a whole number", "int64": "a whole number", "float64": "a number",
-		"bool":     "true or false",
-		"duration": "a duration such as 90s or 10m"}[flag.Value.Type()]
+		"bool": "true or false", "duration": "a duration such as 90s or 10m"}[flag.Value.Type()]
 	if !ok {
 		return err
 	}

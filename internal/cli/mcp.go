@@ -398,8 +398,8 @@ func printResult(t terminal, outcome *tool.Outcome) error {
 }
 
 // completeServers completes the name of a server, which is the first argument.
-func (f *mcpFlags) completeServers(cmd *cobra.Command, args []string, _ string) ([]cobra.Completion,
-	cobra.ShellCompDirective) {
+func (f *mcpFlags) completeServers(cmd *cobra.Command, args []string,
+	_ string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	if len(args) > 0 || f.readSettings(cmd.Flags(), false) != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}

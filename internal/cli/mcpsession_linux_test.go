@@ -110,10 +110,10 @@ func TestM5_RunWithReferenceServers(t *testing.T) {
 	}
 	note := filepath.Join(dir, "note.txt")
 	url, server, meter := serveMetered(t, fakellm.Script(
-		say("", use("mcp__all__get-tiny-image", nil), use("mcp__files__write_file",
-			map[string]any{"path": note, "content": "hello"})),
-		say("", use("mcp__files__read_text_file", map[string]any{"path": note}), use("mcp__files__read_text_file",
-			map[string]any{"path": "/etc/passwd"})),
+		say("", use("mcp__all__get-tiny-image", nil),
+			use("mcp__files__write_file", map[string]any{"path": note, "content": "hello"})),
+		say("", use("mcp__files__read_text_file", map[string]any{"path": note}),
+			use("mcp__files__read_text_file", map[string]any{"path": "/etc/passwd"})),
 		say("", use("mcp__all__get-structured-content", map[string]any{"location": "Chicago"}),
 			use("mcp__all__get-sum", map[string]any{"a": "one"})),
 		say("", use("mcp_read", map[string]any{"server": "all", "uri": "demo://resource/dynamic/text/7"}),

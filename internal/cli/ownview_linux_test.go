@@ -268,8 +268,7 @@ func TestN5_OnlyThePageSteers(t *testing.T) {
 	for name, change := range map[string]func(*http.Request){
 		"no token": func(r *http.Request) { r.Header.Del("Authorization") },
 		"wrong token": func(r *http.Request) {
-			r.Header.Set("Authorization", "Bearer "+strings.Repeat("A",
-				len(v.token)))
+			r.Header.Set("Authorization", "Bearer "+strings.Repeat("A", len(v.token)))
 		},
 		"no origin":      func(r *http.Request) { r.Header.Del("Origin") },
 		"another origin": func(r *http.Request) { r.Header.Set("Origin", "http://evil.example") },

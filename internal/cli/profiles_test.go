@@ -42,8 +42,8 @@ func TestE2_H_ProfilesAndDialects(t *testing.T) {
 			t.Errorf("%s: own tools %q, native tools %q", c.profile, own, native)
 		}
 		for _, flags := range [][]string{nil, {"--native"}} {
-			out := runCommand(t, attractorCommand(t, append([]string{"prompt", "--dir", t.TempDir(), "--profile",
-				c.profile}, flags...)...))
+			out := runCommand(t, attractorCommand(t,
+				append([]string{"prompt", "--dir", t.TempDir(), "--profile", c.profile}, flags...)...))
 			name := map[bool]string{false: c.own, true: c.native}[flags != nil]
 			if out.code != 0 || !strings.Contains(out.stdout, "`"+name+"`") || !strings.Contains(out.stdout,
 				"<environment>") {

@@ -79,8 +79,7 @@ func readPiped(t terminal) (string, error) {
 	}
 	if len(data) > maxPiped {
 		return "", fail(exitUsage, "standard input has more than %d MiB; put it into a file, and name that in "+
-			"the prompt",
-			maxPiped>>20)
+			"the prompt", maxPiped>>20)
 	}
 	if bytes.IndexByte(data, 0) >= 0 {
 		return "", fail(exitUsage, "standard input is no UTF-8 text, as it has NUL bytes; put it into a file, and "+

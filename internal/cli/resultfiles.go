@@ -70,8 +70,7 @@ func createFile(flag, name string) (*os.File, error) {
 // followsNoLink returns why a file is not written.
 func followsNoLink(name, target string) string {
 	return fmt.Sprintf("%s leads through a symbolic link to %s, and the link may be the repository's. Name that file "+
-		"itself, or another one",
-		name, target)
+		"itself, or another one", name, target)
 }
 
 // ledAway returns the target of a name that is a symbolic link, or that begins in the working

@@ -169,8 +169,8 @@ const unwatchedTimeout = 10 * time.Minute
 
 // client returns the client that is asked beside or instead of a person at a terminal, or nil
 // without one.
-func (f *runFlags) client(ctx context.Context, person *console, config *attractor.Config, limited bool) (*client,
-	error) {
+func (f *runFlags) client(ctx context.Context, person *console, config *attractor.Config,
+	limited bool) (*client, error) {
 	if f.input != inputJSON && !f.view {
 		return nil, nil
 	}
@@ -246,7 +246,6 @@ func (f *runFlags) run(ctx context.Context, t terminal, prompt string, given fun
 	tellOpened(t, setup)
 	tellPlan(t, setup)
 	r := runner{terminal: t, Setup: setup, stopper: stopper, json: f.json, timeout: f.timeout, commands: f.typed,
-		images: images, client: c, last: last, kept: kept,
-		server: f.serverFlag(given) + f.windowFlag(given)}
+		images: images, client: c, last: last, kept: kept, server: f.serverFlag(given) + f.windowFlag(given)}
 	return r.run(ctx, prompt)
 }

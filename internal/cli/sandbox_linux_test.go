@@ -73,8 +73,7 @@ func TestL4_SandboxFlags(t *testing.T) {
 	peer.Need(t, "bwrap")
 	h := newHome(t, unusedURL)
 	for _, c := range []struct{ want, flags string }{
-		{"--sandbox must be off, read-only, workspace or workspace-weak, not \"strict\"",
-			"--sandbox strict"},
+		{"--sandbox must be off, read-only, workspace or workspace-weak, not \"strict\"", "--sandbox strict"},
 		{"--sandbox must be off, read-only, workspace or workspace-weak, not \"\"", "--sandbox="},
 		{"choose one to limit them", "--network"},
 		{"choose one to limit them", "--allow-socket /run/x"},
@@ -106,8 +105,7 @@ func TestL4_RunWithAllowedHosts(t *testing.T) {
 	t.Parallel()
 	bwrap, curl := peer.Need(t, "bwrap"), peer.Need(t, "curl")
 	web := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		fmt.Fprintln(w,
-			"hello")
+		fmt.Fprintln(w, "hello")
 	}))
 	web.Config.ErrorLog = log.New(io.Discard, "", 0)
 	defer web.Close()

@@ -124,8 +124,8 @@ func (f *serveFlags) check() error {
 }
 
 // options returns the options of the server, and the token that was made, if none were given.
-func (f *serveFlags) options(ctx context.Context, t terminal, flags *pflag.FlagSet) (o server.Options, token string,
-	err error) {
+func (f *serveFlags) options(ctx context.Context, t terminal,
+	flags *pflag.FlagSet) (o server.Options, token string, err error) {
 	config, err := f.Config(flags, true)
 	if err == nil {
 		config.Store, err = sessionStore()

@@ -324,13 +324,12 @@ func TestW1_ServeFlags(t *testing.T) {
 		"--listen :0 --behind-proxy --tokens " + tokens: "--host",
 		"--tls-cert x":                                  "belong together",
 		"--max-mode bold":                               "the modes are read-only, ask,",
-		"--listen 8080": "--listen must be an address with a port, such as 127.0.0.1:8080, not " +
-			"\"8080\"",
-		"--yes":                              "beyond",
-		"--mode accept-edits --max-mode ask": "beyond",
-		"--tokens /nothing":                  "no such file",
-		"--root /nothing":                    "no such file",
-		"--provider nobody":                  "nobody",
+		"--listen 8080":                                 "--listen must be an address with a port, such as 127.0.0.1:8080, not " + "\"8080\"",
+		"--yes":                                         "beyond",
+		"--mode accept-edits --max-mode ask":            "beyond",
+		"--tokens /nothing":                             "no such file",
+		"--root /nothing":                               "no such file",
+		"--provider nobody":                             "nobody",
 	} {
 		got := h.run(2, append([]string{"serve"}, strings.Fields(args)...)...)
 		if !strings.Contains(got.stderr, want) {

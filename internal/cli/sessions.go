@@ -185,8 +185,8 @@ func showSession(ctx context.Context, t terminal, r journal.Reader) error {
 	}
 	fmt.Fprintln(out)
 	for _, turn := range state.Turns {
-		fmt.Fprintf(out, "%4d  %-12s  %s\n", turn.Number, turn.Kind, render.Shorten(describeTurn(turn.Message.Parts),
-			120))
+		fmt.Fprintf(out, "%4d  %-12s  %s\n", turn.Number, turn.Kind,
+			render.Shorten(describeTurn(turn.Message.Parts), 120))
 	}
 	return out.Flush()
 }

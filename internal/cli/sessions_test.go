@@ -198,8 +198,7 @@ func TestH_SessionUsageErrors(t *testing.T) {
 func TestH_OneWriterAndResumeAfterKill(t *testing.T) {
 	sleep := newSleep(t)
 	url, _ := serve(t, nil, say("", use("shell", map[string]any{"command": "echo started; exec " + sleep,
-		"timeout_ms": 600_000})),
-		fakellm.Turn{Text: "recovered"}, fakellm.Turn{Text: "recovered"})
+		"timeout_ms": 600_000})), fakellm.Turn{Text: "recovered"}, fakellm.Turn{Text: "recovered"})
 	h := newHome(t, url)
 	cmd := attractorCommand(t, "run", "--yes", "--json", "wait")
 	cmd.Dir = h.dir

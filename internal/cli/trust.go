@@ -115,8 +115,7 @@ func revokeTrust(t terminal, store *trust.Store, dir string) error {
 	switch {
 	case errors.Is(err, trust.ErrNoDecision) && decided != root:
 		return fail(exitFailed, "%w; that about the main work tree counts here, and to forget it, run: attractor "+
-			"trust --revoke %s",
-			err, shquote.Shown(decided))
+			"trust --revoke %s", err, shquote.Shown(decided))
 	case err != nil:
 		return fail(exitFailed, "%w; to list the decisions, run: attractor trust --list", err)
 	}

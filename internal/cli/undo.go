@@ -139,8 +139,8 @@ func (f *undoFlags) points(ctx context.Context, store *journal.Dir, args []strin
 }
 
 // plan plans the undo that the flags and arguments choose.
-func (f *undoFlags) plan(ctx context.Context, e env.Environment, points *undo.Points, args []string) (*undo.Undo,
-	error) {
+func (f *undoFlags) plan(ctx context.Context, e env.Environment, points *undo.Points,
+	args []string) (*undo.Undo, error) {
 	dir, err := undo.UserDir(os.Getenv)
 	if err != nil {
 		return nil, hostError(err)

@@ -406,8 +406,8 @@ func TestO7_UndoKeepsItsTrees(t *testing.T) {
 		t.Fatal(err)
 	}
 	var got []string
-	full, err := checkpoint.OpenDir(filepath.Join(state, "checkpoints"), checkpoint.DirOptions{Max: 1,
-		Evicted: func(owner string) { got = append(got, owner) }})
+	full, err := checkpoint.OpenDir(filepath.Join(state, "checkpoints"),
+		checkpoint.DirOptions{Max: 1, Evicted: func(owner string) { got = append(got, owner) }})
 	if err != nil {
 		t.Fatal(err)
 	}

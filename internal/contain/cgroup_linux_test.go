@@ -39,9 +39,8 @@ func TestD4_WhereCgroupsAreTried(t *testing.T) {
 		"its very root":         {bind, "0::/docker/a\n", []string{"/mnt/my groups"}},
 		"another part":          {bind, "0::/docker/ab\n", nil},
 		"outside the namespace": {unified, "0::/../x\n", nil},
-		"two mounts": {unified + hybrid, "0::/x\n", []string{"/sys/fs/cgroup/x",
-			"/sys/fs/cgroup/unified/x"}},
-		"twice the same place": {unified + unified, "0::/x\n", []string{"/sys/fs/cgroup/x"}},
+		"two mounts":            {unified + hybrid, "0::/x\n", []string{"/sys/fs/cgroup/x", "/sys/fs/cgroup/unified/x"}},
+		"twice the same place":  {unified + unified, "0::/x\n", []string{"/sys/fs/cgroup/x"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			mounts, err := parseMounts(c.mounts)

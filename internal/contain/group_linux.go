@@ -97,8 +97,7 @@ func (t group) members() (list []member, err error) {
 		return true
 	})
 	slices.SortFunc(list, func(a, b member) int {
-		return cmp.Or(cmp.Compare(a.start, b.start),
-			cmp.Compare(a.pid, b.pid))
+		return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(a.pid, b.pid))
 	})
 	return list, err
 }
@@ -230,8 +229,7 @@ func (m member) describe(deadline time.Time) (line string, running bool) {
 		read, dir = m.proc.ReadFile, "."
 	}
 	cmdline, running := startedAs(func(file string) ([]byte, error) {
-		return read(path.Join(dir, strconv.Itoa(m.pid),
-			file))
+		return read(path.Join(dir, strconv.Itoa(m.pid), file))
 	}, deadline)
 	if len(cmdline) == 0 {
 		cmdline = []byte("(" + m.name + ")")

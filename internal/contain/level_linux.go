@@ -113,8 +113,8 @@ func (v Level) Limits() Limits { return v.limits }
 //
 // If the level fails for this command, Start returns an error where the level hides the host,
 // because that was promised. Elsewhere the command runs in its process group alone.
-func (v Level) Start(cmd *exec.Cmd, session bool, reaped <-chan struct{}, before func() error) (*exec.Cmd, Tree,
-	error) {
+func (v Level) Start(cmd *exec.Cmd, session bool, reaped <-chan struct{},
+	before func() error) (*exec.Cmd, Tree, error) {
 	id := rand.Text()
 	cmd.Env = append(cmd.Env, MarkVar+"="+v.outer+v.host.id+"."+id)
 	if !v.Hides() { // a namespace ends with this process

@@ -39,8 +39,7 @@ func controllers(dir string) []string {
 		return nil
 	}
 	return slices.DeleteFunc(strings.Fields(string(text)), func(name string) bool {
-		return name != "pids" &&
-			name != "memory"
+		return name != "pids" && name != "memory"
 	})
 }
 

@@ -21,8 +21,8 @@ func TestL6_ByControllers(t *testing.T) {
 	}{
 		{"cpu pids memory\n", wanted, wanted, both},
 		{"cpu pids\n", wanted, Limits{Processes: 7}, map[string]string{"pids.max": "7"}},
-		{"memory\n", wanted, Limits{Memory: 1 << 20}, map[string]string{"memory.max": "1048576",
-			"memory.swap.max": "0"}},
+		{"memory\n", wanted, Limits{Memory: 1 << 20},
+			map[string]string{"memory.max": "1048576", "memory.swap.max": "0"}},
 		{"pids memory\n", Limits{}, Limits{}, nil},
 		{"\n", wanted, Limits{}, nil},
 	} {

@@ -41,8 +41,8 @@ func (c *cgroups) try() (err error) {
 // starts.
 func startsInCgroups() error {
 	const never = 1 << 30 // above every limit of descriptors
-	_, err := syscall.ForkExec("/", []string{"/"}, &syscall.ProcAttr{Sys: &syscall.SysProcAttr{UseCgroupFD: true,
-		CgroupFD: never}})
+	_, err := syscall.ForkExec("/", []string{"/"},
+		&syscall.ProcAttr{Sys: &syscall.SysProcAttr{UseCgroupFD: true, CgroupFD: never}})
 	if errors.Is(err, syscall.EBADF) {
 		return nil
 	}

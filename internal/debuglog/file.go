@@ -242,8 +242,7 @@ func (l *Log) write(line []byte) (err error) {
 	if l.grown(); l.size+int64(len(line)) > l.limit-lastLine {
 		l.over = true
 		line = fmt.Appendf(nil, "{\"time\":%q,\"level\":\"WARN\",\"msg\":\"the debug log has reached its limit and "+
-			"ends here\",\"bytes\":%d}\n",
-			time.Now().Format(time.RFC3339Nano), l.size)
+			"ends here\",\"bytes\":%d}\n", time.Now().Format(time.RFC3339Nano), l.size)
 	}
 	if l.patience > 0 {
 		err = l.file.SetWriteDeadline(time.Now().Add(l.patience))

@@ -34,8 +34,8 @@ type transport struct {
 
 // RoundTrip implements [http.RoundTripper].
 func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
-	x := &exchange{transport: t, began: time.Now(), attrs: append(callerAttrs(req.Context()),
-		slog.Int64("http", t.log.ids.Add(1)))}
+	x := &exchange{transport: t, began: time.Now(),
+		attrs: append(callerAttrs(req.Context()), slog.Int64("http", t.log.ids.Add(1)))}
 	x.request(req)
 	resp, err := proxied.Transport().RoundTrip(req)
 	if err != nil {

@@ -131,8 +131,8 @@ func corpus(t *testing.T) map[string]string {
 	data, err := os.ReadFile("../../../shared/corpora/secrets_env/cases.jsonl")
 	if errors.Is(err, fs.ErrNotExist) {
 		t.Log("the shared corpora are not here:", err)
-		return map[string]string{"canary_plain": "canary-host-secret-7f3a9c", "github_pat": "ghp_" + strings.Repeat("e",
-			36)}
+		return map[string]string{"canary_plain": "canary-host-secret-7f3a9c",
+			"github_pat": "ghp_" + strings.Repeat("e", 36)}
 	} else if err != nil {
 		t.Fatal(err)
 	}

@@ -138,8 +138,7 @@ func newWorkers(t *testing.T, b agent.Budget, steps ...llmtest.Step) (one, two *
 	})
 	store, shared := journal.NewMemoryStore(true), &leases{holder: map[string]*worker{}}
 	o := agent.Options{Client: &llm.Client{Providers: []llm.Provider{h.model}}, Profile: coder(), Env: h.env,
-		System: "You are a sketch.", Tools: []tool.Tool{pay},
-		Ledger: agent.NewLedger(b)}
+		System: "You are a sketch.", Tools: []tool.Tool{pay}, Ledger: agent.NewLedger(b)}
 	t.Cleanup(func() {
 		entries, err := store.List(context.Background())
 		if err != nil {

@@ -76,8 +76,7 @@ func (h *host) options(t *testing.T, id string) agent.Options {
 		t.Fatal(err)
 	}
 	return agent.Options{ID: id, Client: &llm.Client{Providers: []llm.Provider{h.model}}, Profile: coder(), Env: h.env,
-		System:  "You are a sketch.",
-		Journal: log, OnEvent: h.on}
+		System: "You are a sketch.", Journal: log, OnEvent: h.on}
 }
 
 func (h *host) on(ev agent.Event) {

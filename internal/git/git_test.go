@@ -59,8 +59,7 @@ func (w *tree) command(args ...string) *exec.Cmd {
 	cmd := exec.Command("git", append([]string{"-C", w.dir, "-c", "protocol.file.allow=always", "-c",
 		"core.fsync=none"}, args...)...)
 	cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1", "GIT_AUTHOR_NAME=T",
-		"GIT_AUTHOR_EMAIL=t@example.org",
-		"GIT_COMMITTER_NAME=T", "GIT_COMMITTER_EMAIL=t@example.org")
+		"GIT_AUTHOR_EMAIL=t@example.org", "GIT_COMMITTER_NAME=T", "GIT_COMMITTER_EMAIL=t@example.org")
 	return cmd
 }
 
@@ -111,8 +110,8 @@ func (w *tree) asGit() git.Snapshot {
 			}
 			continue
 		}
-		change := git.Change{Path: strings.TrimSuffix(fields[i][3:], "/"), Untracked: strings.HasPrefix(fields[i],
-			"??")}
+		change := git.Change{Path: strings.TrimSuffix(fields[i][3:], "/"),
+			Untracked: strings.HasPrefix(fields[i], "??")}
 		s.Changed = append(s.Changed, change)
 		if change.Untracked {
 			s.Untracked++
@@ -210,8 +209,7 @@ func TestI2_E6_SameAsGit(t *testing.T) {
 		{"packed", nil, func(w *tree) { w.git("gc", "-q") }},
 		{"packed, an older commit", nil, func(w *tree) {
 			w.git("gc", "-q")
-			w.git("checkout", "-q", "--detach",
-				"HEAD~3")
+			w.git("checkout", "-q", "--detach", "HEAD~3")
 		}},
 		{"packed, deltas by id", nil, func(w *tree) {
 			w.git("-c", "repack.useDeltaBaseOffset=false", "repack", "-a", "-d", "-q", "-f")
@@ -229,8 +227,7 @@ func TestI2_E6_SameAsGit(t *testing.T) {
 		{"detached", nil, func(w *tree) { w.git("checkout", "-q", "--detach", "HEAD~3") }},
 		{"a branch with slashes", nil, func(w *tree) {
 			w.git("checkout", "-q", "-b", "a/b/c")
-			w.git("pack-refs",
-				"--all")
+			w.git("pack-refs", "--all")
 		}},
 		{"a merge", nil, func(w *tree) {
 			w.git("checkout", "-q", "-b", "side", "HEAD~2")
@@ -242,8 +239,7 @@ func TestI2_E6_SameAsGit(t *testing.T) {
 			w.git("-c", "i18n.commitEncoding=ISO-8859-1", "commit", "-q", "--allow-empty", "-m", "Gr\xfc\xdfe")
 		}},
 		{"a subject of three lines", nil, func(w *tree) {
-			w.git("commit", "-q", "--allow-empty", "-m",
-				"\n\none\ntwo\nthree\n\nbody")
+			w.git("commit", "-q", "--allow-empty", "-m", "\n\none\ntwo\nthree\n\nbody")
 		}},
 		{"assumed unchanged", nil, func(w *tree) {
 			w.git("update-index", "--assume-unchanged", "many/0")

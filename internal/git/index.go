@@ -96,8 +96,8 @@ func eachEntry(data []byte, idLen int, visit func(name string, mode uint32) erro
 
 // eachOf visits some entries in a row, as eachEntry does. If their names are shortened, as in
 // version 4, the first one has its whole name.
-func eachOf(rest []byte, entries uint32, idLen int, shortened bool, visit func(string, uint32) error) ([]byte,
-	error) {
+func eachOf(rest []byte, entries uint32, idLen int, shortened bool,
+	visit func(string, uint32) error) ([]byte, error) {
 	name := ""
 	for i := range entries {
 		n := 40 + idLen + 2 // the state of the file, the id and flags

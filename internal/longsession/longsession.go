@@ -91,8 +91,7 @@ func tools() []tool.Tool {
 			return tool.Text(strings.Repeat(a.Command+": \"ok\"\n", 20)), nil
 		})
 		all[i] = tool.WithAccess(t, func(a args) tool.Access {
-			return tool.Access{Effect: tool.Writes,
-				Command: a.Command}
+			return tool.Access{Effect: tool.Writes, Command: a.Command}
 		})
 	}
 	return all

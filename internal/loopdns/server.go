@@ -108,11 +108,11 @@ func (s *Server) answer(m dnsmessage.Message) ([]byte, error) {
 		h := dnsmessage.ResourceHeader{Name: q.Name, Type: q.Type, Class: q.Class}
 		switch {
 		case q.Type == dnsmessage.TypeA && a.Is4():
-			reply.Answers = append(reply.Answers, dnsmessage.Resource{Header: h,
-				Body: &dnsmessage.AResource{A: a.As4()}})
+			reply.Answers = append(reply.Answers,
+				dnsmessage.Resource{Header: h, Body: &dnsmessage.AResource{A: a.As4()}})
 		case q.Type == dnsmessage.TypeAAAA && a.Is6():
-			reply.Answers = append(reply.Answers, dnsmessage.Resource{Header: h,
-				Body: &dnsmessage.AAAAResource{AAAA: a.As16()}})
+			reply.Answers = append(reply.Answers,
+				dnsmessage.Resource{Header: h, Body: &dnsmessage.AAAAResource{AAAA: a.As16()}})
 		}
 	}
 	return reply.Pack()

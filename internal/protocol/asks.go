@@ -119,8 +119,7 @@ type AskEnded struct {
 func askEvent(ask permit.Ask) attractor.Event {
 	if q := ask.Question; q != nil {
 		return &QuestionAsked{EventHeader: agent.EventHeader{Kind: KindQuestionAsked}, ID: ask.ID, CallID: q.CallID,
-			Question: q.Text,
-			Options:  q.Options, Form: q.Form, Source: q.Source, Problem: q.Problem}
+			Question: q.Text, Options: q.Options, Form: q.Form, Source: q.Source, Problem: q.Problem}
 	}
 	q := ask.Approval
 	var reasons []string

@@ -235,8 +235,7 @@ func (p *Page) take(r *pageReader) []json.RawMessage {
 // open returns what is open. p.mu is held.
 func (p *Page) open() *Live {
 	live := &Live{Kind: KindLive, Running: p.running, Held: p.held, Text: p.text.String(),
-		Thinking: p.thinking.String(),
-		Calls:    []LiveCall{}, Models: []Choice{}}
+		Thinking: p.thinking.String(), Calls: []LiveCall{}, Models: []Choice{}}
 	for _, c := range p.calls {
 		live.Calls = append(live.Calls, LiveCall{CallID: c.id, Name: c.name, Output: c.output.String()})
 	}

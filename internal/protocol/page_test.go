@@ -55,8 +55,7 @@ func newPaged(t *testing.T, hold bool, turns ...fakellm.Turn) *paged {
 	vars := map[string]string{"ANTHROPIC_API_KEY": "k", "ANTHROPIC_BASE_URL": server.URL}
 	p.asks = protocol.NewAsks(func(ev attractor.Event) { p.setup.Tell(ev) }, nil)
 	setup, err := attractor.Prepare(t.Context(), attractor.Config{Store: journal.NewDir(t.TempDir()), Dir: p.dir,
-		Checkpoints: t.TempDir(), Mode: permit.ModeAsk, Vars: vars,
-		Ask: p.asks.Approve, Interactive: true})
+		Checkpoints: t.TempDir(), Mode: permit.ModeAsk, Vars: vars, Ask: p.asks.Approve, Interactive: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -335,8 +335,8 @@ func TestL4_ProxyChecksTheNameInTLS(t *testing.T) {
 		t.Errorf("refused: %v", refused)
 	}
 	// A hello in many small pieces, and bytes after it in the same packet as CONNECT, arrive whole.
-	conn := tls.Client(pieces{connect(t, p, "example.com:"+w.tlsPort)}, &tls.Config{ServerName: "example.com",
-		InsecureSkipVerify: true})
+	conn := tls.Client(pieces{connect(t, p, "example.com:"+w.tlsPort)},
+		&tls.Config{ServerName: "example.com", InsecureSkipVerify: true})
 	if err := conn.Handshake(); err != nil {
 		t.Errorf("a hello in pieces: %v", err)
 	}
@@ -398,9 +398,8 @@ func TestL4_ProxyPlainRequestsAreUnambiguous(t *testing.T) {
 		"odd chunked": "POST " + target + " HTTP/1.1\r\nHost: " + host +
 			"\r\nTransfer-Encoding: xchunked\r\n\r\n0\r\n\r\n" + smuggled,
 		"space in the name": "GET " + target + " HTTP/1.1\r\nHost : other.example\r\nHost: " + host + "\r\n\r\n",
-		"folded": "GET " + target + " HTTP/1.1\r\nHost: " + host +
-			"\r\nX: a\r\n Host: other.example\r\n\r\n",
-		"bare line feeds": "GET " + target + " HTTP/1.1\nHost: other.example\n\n",
+		"folded":            "GET " + target + " HTTP/1.1\r\nHost: " + host + "\r\nX: a\r\n Host: other.example\r\n\r\n",
+		"bare line feeds":   "GET " + target + " HTTP/1.1\nHost: other.example\n\n",
 		"a second request": "GET " + target + " HTTP/1.1\r\nHost: " + host +
 			"\r\n\r\nGET http://other.example/ HTTP/1.1\r\nHost: other.example\r\n\r\n",
 		"a smuggled one": "GET " + target + " HTTP/1.1\r\nHost: " + host + "\r\n\r\n" + smuggled,
@@ -521,10 +520,9 @@ func TestL4_ProxyEndsStalledRequests(t *testing.T) {
 		"a body":                   "POST " + target + " HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\nx",
 		"a refused body":           "POST http://other.example/ HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\nx",
 		"a body that nobody reads": "POST " + target + "early HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\nx",
-		"a chunk": "POST " + target +
-			" HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nx",
-		"chunks":  "POST " + target + " HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n",
-		"CONNECT": "CONNECT example.com:" + w.tlsPort + " HTTP/1.1\r\n\r\n\x16\x03\x01\x02\x00\x01",
+		"a chunk":                  "POST " + target + " HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nx",
+		"chunks":                   "POST " + target + " HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n",
+		"CONNECT":                  "CONNECT example.com:" + w.tlsPort + " HTTP/1.1\r\n\r\n\x16\x03\x01\x02\x00\x01",
 	} {
 		c, err := net.Dial("unix", p.Socket())
 		if err != nil {
@@ -564,8 +562,8 @@ func TestL4_ProxyIsFull(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	p := w.start(t, Options{Connections: 1})
-	busy := tls.Client(connect(t, p, "example.com:"+w.tlsPort), &tls.Config{ServerName: "example.com",
-		InsecureSkipVerify: true})
+	busy := tls.Client(connect(t, p, "example.com:"+w.tlsPort),
+		&tls.Config{ServerName: "example.com", InsecureSkipVerify: true})
 	if err := busy.Handshake(); err != nil {
 		t.Fatal(err)
 	}
@@ -637,8 +635,8 @@ func TestL4_ProxyManyConnections(t *testing.T) {
 func TestL4_ProxyCloseEndsTunnels(t *testing.T) {
 	w := newWorld(t)
 	p := w.start(t, Options{})
-	conn := tls.Client(connect(t, p, "example.com:"+w.tlsPort), &tls.Config{ServerName: "example.com",
-		InsecureSkipVerify: true})
+	conn := tls.Client(connect(t, p, "example.com:"+w.tlsPort),
+		&tls.Config{ServerName: "example.com", InsecureSkipVerify: true})
 	if err := conn.Handshake(); err != nil {
 		t.Fatal(err)
 	}

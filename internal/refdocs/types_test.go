@@ -104,8 +104,8 @@ func (s *Source) members(d *declared) (all []member) {
 			}
 		case name != "":
 			doc := strings.TrimSpace(f.Doc.Text() + " " + f.Comment.Text())
-			all = append(all, member{name: name, typ: typ, doc: doc, expr: f.Type, optional: strings.Contains(options,
-				"omit"), pkg: d.pkg})
+			all = append(all, member{name: name, typ: typ, doc: doc, expr: f.Type,
+				optional: strings.Contains(options, "omit"), pkg: d.pkg})
 		}
 	}
 	return all

@@ -42,8 +42,8 @@ func TestN3_Diff(t *testing.T) {
 // On a screen, the line of a call is followed by diffs; several files have their names. Elsewhere
 // there are none.
 func TestN4_DiffsFollowCalls(t *testing.T) {
-	end := &agent.ToolCallEnd{Name: "edit_file", Changes: []tool.Change{{Kind: tool.Modified, Path: "/d/f.go",
-		Diff: "@@ -1 +1 @@\n-a\n+b\n"}}}
+	end := &agent.ToolCallEnd{Name: "edit_file",
+		Changes: []tool.Change{{Kind: tool.Modified, Path: "/d/f.go", Diff: "@@ -1 +1 @@\n-a\n+b\n"}}}
 	s := NewSession(Style{Rich: true})
 	if got, want := s.Event(end), "✓ edit_file /d/f.go <1ms\n  1 - a\n  1 + b\n"; got != want {
 		t.Errorf("got %q, want %q", got, want)

@@ -80,8 +80,8 @@ func markdownText(rt *rapid.T) string {
 func TestN3_MarkdownInPieces(t *testing.T) {
 	seed.Check(t, func(rt *rapid.T) {
 		text := markdownText(rt)
-		style := Style{Width: rapid.SampledFrom([]int{0, 1, 20, 80}).Draw(rt, "width"), Colour: rapid.Bool().Draw(rt,
-			"colour")}
+		style := Style{Width: rapid.SampledFrom([]int{0, 1, 20, 80}).Draw(rt, "width"),
+			Colour: rapid.Bool().Draw(rt, "colour")}
 		want := whole(style, text)
 		m, got := NewMarkdown(style), ""
 		for rest := text; rest != ""; {

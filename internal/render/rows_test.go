@@ -71,8 +71,7 @@ func TestU20_RowsEndBehindWords(t *testing.T) {
 			"says so.\nIt",
 		"one two three four five six seven eight 12": "one two three four five six \n    ┊ seven eight 12",
 		"one two three four five six se\nnine":       "one two three four five six se\nnine",
-		"a " + strings.Repeat("b", 40): "a " + strings.Repeat("b", 28) + "\n    ┊ " +
-			strings.Repeat("b", 12),
+		"a " + strings.Repeat("b", 40):               "a " + strings.Repeat("b", 28) + "\n    ┊ " + strings.Repeat("b", 12),
 		"a\n" + strings.Repeat("b", 40): "a\n" + strings.Repeat("b", 30) + "\n    ┊ " +
 			strings.Repeat("b", 10),
 	} {

@@ -298,8 +298,8 @@ func (f *other) gemini() {
 		model = "model"
 	}
 	f.chooseModel("gemini", model, "")
-	f.chooseMode("general.defaultApprovalMode", map[string]permit.Mode{"default": permit.ModeAsk,
-		"auto_edit": permit.ModeAcceptEdits, "plan": permit.ModePlan})
+	f.chooseMode("general.defaultApprovalMode",
+		map[string]permit.Mode{"default": permit.ModeAsk, "auto_edit": permit.ModeAcceptEdits, "plan": permit.ModePlan})
 	for _, member := range []string{"tools.sandbox", "sandbox"} {
 		switch value := f.members[member].(type) {
 		case bool:

@@ -150,10 +150,8 @@ func aboutTools() []Setting {
 		{Key: "mcp", Kind: KindFiles, Why: "the servers of a project are in .mcp.json", Joins: true,
 			Usage: "also use the MCP servers in this `file`, which counts as yours; can be repeated (attractor mcp " +
 				"--help describes it)"},
-		{Key: "no_mcp", Kind: KindSwitch, Why: yourGuards, Default: "false",
-			Usage: "start no MCP servers"},
-		{Key: "no_hooks", Kind: KindSwitch, Why: yourGuards, Default: "false",
-			Usage: "run no hooks"},
+		{Key: "no_mcp", Kind: KindSwitch, Why: yourGuards, Default: "false", Usage: "start no MCP servers"},
+		{Key: "no_hooks", Kind: KindSwitch, Why: yourGuards, Default: "false", Usage: "run no hooks"},
 		{Key: "strict_hooks", Kind: KindSwitch, Project: RightStricter, Default: "false",
 			Usage: "let a hook that fails block what it could have prevented"},
 	}

@@ -134,8 +134,8 @@ func TestN8_ConfigAboveProject(t *testing.T) {
 func TestN8_ConfigChooses(t *testing.T) {
 	file := func(place Place, pairs ...string) (values []Value) {
 		for i := 0; i < len(pairs); i += 2 {
-			values = append(values, Value{Key: pairs[i], Text: []string{pairs[i+1]}, Origin: Origin{Place: place,
-				Name: place.String()}})
+			values = append(values, Value{Key: pairs[i], Text: []string{pairs[i+1]},
+				Origin: Origin{Place: place, Name: place.String()}})
 		}
 		return values
 	}
@@ -157,18 +157,18 @@ func TestN8_ConfigChooses(t *testing.T) {
 			"provider=openai-compatible model=mine base_url=http://localhost:1/v1 profile=openai effort=high"},
 		{"another model", append(file(PlaceFlag, "model", "theirs"), own...), false,
 			"model=theirs provider=openai-compatible base_url=http://localhost:1/v1 profile=openai effort=high"},
-		{"a window beside another model", append(file(PlaceFlag, "model", "theirs"), file(PlaceUser, "model", "mine",
-			"context_window", "5")...), false, "model=theirs"},
-		{"a window beside the same model", append(file(PlaceFlag, "model", "mine"), file(PlaceUser, "model", "mine",
-			"context_window", "5")...), false, "model=mine context_window=5"},
-		{"a window of all models", append(file(PlaceFlag, "model", "theirs"), file(PlaceUser, "context_window",
-			"5")...), false, "model=theirs context_window=5"},
+		{"a window beside another model", append(file(PlaceFlag, "model", "theirs"),
+			file(PlaceUser, "model", "mine", "context_window", "5")...), false, "model=theirs"},
+		{"a window beside the same model", append(file(PlaceFlag, "model", "mine"),
+			file(PlaceUser, "model", "mine", "context_window", "5")...), false, "model=mine context_window=5"},
+		{"a window of all models", append(file(PlaceFlag, "model", "theirs"),
+			file(PlaceUser, "context_window", "5")...), false, "model=theirs context_window=5"},
 		{"a window of another provider", append(file(PlaceFlag, "provider", "anthropic"),
 			file(PlaceUser, "provider", "ollama", "context_window", "5")...), false, "provider=anthropic"},
 		{"a model without a provider", append(file(PlaceFlag, "provider", "anthropic"),
 			file(PlaceUser, "model", "mine")...), false, "provider=anthropic"},
-		{"hosts without a sandbox", append(file(PlaceFlag, "sandbox", "off"), file(PlaceUser, "sandbox", "workspace",
-			"network", "true", "allow_host", "x")...), false, "sandbox=off"},
+		{"hosts without a sandbox", append(file(PlaceFlag, "sandbox", "off"),
+			file(PlaceUser, "sandbox", "workspace", "network", "true", "allow_host", "x")...), false, "sandbox=off"},
 		{"hosts with a sandbox", file(PlaceUser, "sandbox", "workspace", "allow_host", "x"), false,
 			"sandbox=workspace allow_host=x"},
 		{"hosts of a flag", file(PlaceFlag, "allow_host", "x"), false, "allow_host=x"},

@@ -74,8 +74,8 @@ func (m *machine) append(rt *rapid.T) {
 }
 
 func (m *machine) conflict(rt *rapid.T) {
-	m.both(rt, rapid.Int64Range(-1, m.want.Len()+3).Draw(rt, "next"), rapid.SliceOfN(records(), 0, 2).Draw(rt,
-		"records"))
+	m.both(rt, rapid.Int64Range(-1, m.want.Len()+3).Draw(rt, "next"),
+		rapid.SliceOfN(records(), 0, 2).Draw(rt, "records"))
 }
 
 func (m *machine) bad(rt *rapid.T) {
@@ -136,8 +136,8 @@ func (m *machine) check(rt *rapid.T) {
 func records() *rapid.Generator[journal.Record] {
 	return rapid.Custom(func(rt *rapid.T) journal.Record {
 		r := journal.Record{
-			Time: time.Unix(rapid.Int64Range(0, 1<<33).Draw(rt, "time"), rapid.Int64Range(0, 1e9-1).Draw(rt,
-				"ns")).UTC(),
+			Time: time.Unix(rapid.Int64Range(0, 1<<33).Draw(rt, "time"),
+				rapid.Int64Range(0, 1e9-1).Draw(rt, "ns")).UTC(),
 			Kind: rapid.SampledFrom([]string{"input", "result", "", "é\n"}).Draw(rt, "kind"),
 		}
 		switch rapid.IntRange(0, 15).Draw(rt, "data") {

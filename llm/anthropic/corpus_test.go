@@ -46,8 +46,8 @@ func TestStreamCorpus(t *testing.T) {
 	for _, rec := range providertest.StreamCorpus(t, corpora+"provider_streams", "anthropic") {
 		ran[rec.Kind]++
 		t.Run(fmt.Sprintf("%s/%d", rec.Name, rec.N), func(t *testing.T) {
-			events, err := providertest.Contract(t, answering(t, rec).Stream(t.Context(),
-				&llm.Request{Model: "m", Messages: []llm.Message{llm.User("x")}}))
+			events, err := providertest.Contract(t,
+				answering(t, rec).Stream(t.Context(), &llm.Request{Model: "m", Messages: []llm.Message{llm.User("x")}}))
 			if err == nil {
 				answers++
 			}

@@ -49,8 +49,7 @@ func (f *openai) name(param, name string) {
 // oneOf refuses a value that is not among the known ones.
 func (f *openai) oneOf(param, value string, known ...string) {
 	f.refuse(!slices.Contains(known, value), param,
-		"invalid_value", "Invalid value: '%s'. Supported values are: '%s'.", value,
-		strings.Join(known, "', '"))
+		"invalid_value", "Invalid value: '%s'. Supported values are: '%s'.", value, strings.Join(known, "', '"))
 }
 
 // check refuses what the real API refuses, in its own words where they are known.

@@ -72,8 +72,8 @@ func (f *openai) items(a *response) []object {
 		return item
 	}
 	if a.Thinking != "" {
-		item := add("rs", "reasoning", object{"content": []any{},
-			"summary": []any{object{"type": "summary_text", "text": a.Thinking}}})
+		item := add("rs", "reasoning",
+			object{"content": []any{}, "summary": []any{object{"type": "summary_text", "text": a.Thinking}}})
 		if slices.Contains(f.asked.Include, "reasoning.encrypted_content") {
 			item["encrypted_content"] = encrypt(item["id"].(string), a.Thinking)
 		}

@@ -297,8 +297,7 @@ func TestCacheRemembersPrefixes(t *testing.T) {
 // No more output is reported than the request allows, as a budget relies on that.
 func TestQ2_UsageKeepsWithinTheLimit(t *testing.T) {
 	srv := serve(t, fakellm.New(fakellm.Script(fakellm.Turn{Text: strings.Repeat("long ", 100)},
-		fakellm.Turn{Text: "short", Usage: &llm.Usage{Input: 7, Output: 1000}}),
-		fakellm.Options{}))
+		fakellm.Turn{Text: "short", Usage: &llm.Usage{Input: 7, Output: 1000}}), fakellm.Options{}))
 	for _, messages := range []string{`{"role":"user","content":"a"}`,
 		`{"role":"user","content":"a"},{"role":"assistant","content":"b"},{"role":"user","content":"c"}`} {
 		status, body := post(t, srv, "/v1/messages", `{"model":"m","max_tokens":20,"messages":[`+messages+`]}`, nil)

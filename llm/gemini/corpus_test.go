@@ -38,8 +38,8 @@ func TestStreamCorpus(t *testing.T) {
 		files[rec.Name] = true
 		ran[rec.Kind]++
 		t.Run(fmt.Sprintf("%s/%d", rec.Name, rec.N), func(t *testing.T) {
-			events, err := providertest.Contract(t, answering(t, rec).Stream(t.Context(),
-				&llm.Request{Model: "m", Messages: []llm.Message{llm.User("x")}}))
+			events, err := providertest.Contract(t,
+				answering(t, rec).Stream(t.Context(), &llm.Request{Model: "m", Messages: []llm.Message{llm.User("x")}}))
 			if err == nil {
 				answers++
 			}

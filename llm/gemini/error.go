@@ -51,8 +51,7 @@ func decodeError(body []byte) api.Failure {
 	}
 	e := w.Error
 	f := api.Failure{Code: e.Status, Message: e.Message, Kind: api.CodeKind(e.Status),
-		RetryAfter: api.SaidDelay(e.Message,
-			"Please retry in ")}
+		RetryAfter: api.SaidDelay(e.Message, "Please retry in ")}
 	if code, err := strconv.Atoi(string(e.Code)); err == nil {
 		f.Status = code
 	}

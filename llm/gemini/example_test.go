@@ -23,8 +23,8 @@ func ExampleNew() {
 	}
 	client := &llm.Client{Providers: []llm.Provider{provider}}
 	dot := llm.Media{MIME: "image/png", Data: []byte("\x89PNG\r\n\x1a\n...")} // llm.FilePart reads one from a file
-	resp, err := client.Complete(context.Background(), &llm.Request{Model: "gemini-3-pro-preview",
-		Messages: []llm.Message{llm.User("What is this?", dot)}})
+	resp, err := client.Complete(context.Background(),
+		&llm.Request{Model: "gemini-3-pro-preview", Messages: []llm.Message{llm.User("What is this?", dot)}})
 	if err != nil {
 		log.Fatal(err)
 	}

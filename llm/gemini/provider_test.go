@@ -102,8 +102,7 @@ func TestG12_OverLoopback(t *testing.T) {
 		t.Fatal(err)
 	}
 	req := &llm.Request{Model: "gemini-3-pro", Messages: []llm.Message{llm.System("Be brief."), llm.User("Go.")},
-		Memo:   new(llm.Memo),
-		Effort: "low", Tools: []llm.ToolDefinition{{Name: "look"}}}
+		Memo: new(llm.Memo), Effort: "low", Tools: []llm.ToolDefinition{{Name: "look"}}}
 	first, err := llm.Collect(p.Stream(t.Context(), req))
 	if err != nil {
 		t.Fatal(err)
@@ -196,8 +195,8 @@ func TestG11_OtherProvidersHistory(t *testing.T) {
 				llm.Thinking{Text: "Hm.", Signature: "theirs"}, llm.Text{Text: "I look.", Signature: "theirs"},
 				llm.ToolCall{ID: id, Name: "look", Args: `{"at":1}`, Signature: "theirs"},
 				llm.ToolCall{ID: id + "x", Name: "apply", Args: "*** Begin", Free: true}}},
-			llm.ToolResults(llm.ToolResult{CallID: id, Content: llm.TextParts("a")}, llm.ToolResult{CallID: id + "x",
-				IsError: true}),
+			llm.ToolResults(llm.ToolResult{CallID: id, Content: llm.TextParts("a")},
+				llm.ToolResult{CallID: id + "x", IsError: true}),
 		}
 	}
 	messages := append([]llm.Message{llm.User("Go.")}, step("openai", "gpt-5", "fc_1|call_1")...)

@@ -33,8 +33,7 @@ func (p *Provider) encode(req *llm.Request) ([][]byte, error) {
 		key += "\x00search"
 	}
 	c, err := api.Encoded(req, key, func() *conversation {
-		return &conversation{provider: p.Name(), model: model, searches: searches,
-			names: map[string]string{}}
+		return &conversation{provider: p.Name(), model: model, searches: searches, names: map[string]string{}}
 	}, (*conversation).add)
 	if err != nil {
 		return nil, err

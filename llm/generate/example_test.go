@@ -57,8 +57,8 @@ func ExampleStream() {
 	client, stop := claude(fakellm.Turn{Text: "Small waves, in the end, wear down the cliff."})
 	defer stop()
 
-	s := generate.Stream(context.Background(), client, generate.Options{Model: "claude-sonnet-4-5",
-		Prompt: "One sentence about persistence."})
+	s := generate.Stream(context.Background(), client,
+		generate.Options{Model: "claude-sonnet-4-5", Prompt: "One sentence about persistence."})
 	for text, err := range s.Text() {
 		if err != nil {
 			log.Fatal(err)
@@ -87,8 +87,8 @@ func ExampleObject() {
 		Name string `json:"name"`
 		Born int    `json:"born" jsonschema:"the year"`
 	}
-	ada, _, err := generate.Object[person](context.Background(), client, generate.Options{Model: "claude-sonnet-4-5",
-		Prompt: "Who wrote the first program?"})
+	ada, _, err := generate.Object[person](context.Background(), client,
+		generate.Options{Model: "claude-sonnet-4-5", Prompt: "Who wrote the first program?"})
 	if err != nil {
 		log.Fatal(err)
 	}

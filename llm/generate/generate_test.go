@@ -32,8 +32,8 @@ func scripted(steps ...llmtest.Step) (*llm.Client, *llmtest.Provider) {
 func served(t *testing.T, turns ...fakellm.Turn) (*llm.Client, *fakellm.Server) {
 	t.Helper()
 	server := fakellm.New(fakellm.Script(turns...), fakellm.Options{})
-	p, err := anthropic.New(anthropic.Options{APIKey: "k", BaseURL: "http://x.test", HTTPClient: llmtest.PipeClient(t,
-		server)})
+	p, err := anthropic.New(anthropic.Options{APIKey: "k", BaseURL: "http://x.test",
+		HTTPClient: llmtest.PipeClient(t, server)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -125,8 +125,8 @@ func TestG9_ToolLoop(t *testing.T) {
 			{Name: "weather", Args: []byte(`{"city":7}`)}, {Name: "weather", Raw: `{"city`}},
 			Usage: &llm.Usage{Input: 10, Output: 5}},
 		fakellm.Turn{Text: "Sunny.", Usage: &llm.Usage{Input: 30, Output: 2}})
-	res, err := generate.Generate(t.Context(), client, generate.Options{Model: "m", Prompt: "How is it?",
-		System: "Be brief.", Tools: []generate.Tool{weatherTool}})
+	res, err := generate.Generate(t.Context(), client,
+		generate.Options{Model: "m", Prompt: "How is it?", System: "Be brief.", Tools: []generate.Tool{weatherTool}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -236,8 +236,8 @@ func TestG9_RoundsAndStopping(t *testing.T) {
 		"once by default": {generate.Options{}, []llmtest.Step{again, again, again}, 2, 1, 1, llm.RoleAssistant},
 		"never": {generate.Options{MaxToolRounds: generate.Rounds(0)}, []llmtest.Step{again}, 1, 0, 1,
 			llm.RoleAssistant},
-		"three times": {generate.Options{MaxToolRounds: generate.Rounds(3)}, []llmtest.Step{again, again, again,
-			again}, 4, 3, 1, llm.RoleAssistant},
+		"three times": {generate.Options{MaxToolRounds: generate.Rounds(3)}, []llmtest.Step{again, again, again, again},
+			4, 3, 1, llm.RoleAssistant},
 		"an answer": {generate.Options{MaxToolRounds: generate.Rounds(9)},
 			[]llmtest.Step{again, llmtest.Text("ok")}, 2, 1, 0, llm.RoleAssistant},
 		"a stop condition": {generate.Options{MaxToolRounds: generate.Rounds(9), StopWhen: after(2)},
@@ -293,8 +293,7 @@ func TestG9_ForcedChoiceHoldsOnce(t *testing.T) {
 		llm.ToolNone: llm.ToolNone, llm.ToolAuto: llm.ToolAuto} {
 		client, p := scripted(again, llmtest.Text("ok"))
 		_, err := generate.Generate(t.Context(), client, generate.Options{Model: "m", Prompt: "go",
-			Tools:      []generate.Tool{weatherTool},
-			ToolChoice: llm.ToolChoice{Mode: mode, Name: "weather"}})
+			Tools: []generate.Tool{weatherTool}, ToolChoice: llm.ToolChoice{Mode: mode, Name: "weather"}})
 		if r := p.Requests(); err != nil || r[0].ToolChoice.Mode != mode || r[1].ToolChoice.Mode != after {
 			t.Errorf("%s: %v, then %q", mode, err, r[1].ToolChoice.Mode)
 		}

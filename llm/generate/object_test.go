@@ -80,8 +80,8 @@ func TestG9_ObjectModes(t *testing.T) {
 		}
 		p := llmtest.NewProvider(tt.provider, answer)
 		client := &llm.Client{Providers: []llm.Provider{p}}
-		got, _, err := generate.Object[person](t.Context(), client, generate.Options{Model: "m", Prompt: "who?",
-			ObjectMode: tt.mode})
+		got, _, err := generate.Object[person](t.Context(), client,
+			generate.Options{Model: "m", Prompt: "who?", ObjectMode: tt.mode})
 		if err != nil || got.Name != "Alice" {
 			t.Errorf("%s: %+v, %v", name, got, err)
 		}

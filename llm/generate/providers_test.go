@@ -50,8 +50,7 @@ func TestG9_OverEveryProvider(t *testing.T) {
 			}
 			client := &llm.Client{Providers: list[i : i+1]}
 			o := generate.Options{Model: "m-1", Prompt: "who?", System: "Be brief.",
-				Tools: []generate.Tool{weatherTool}, ObjectMode: mode,
-				Retry: llm.RetryPolicy{Max: -1}}
+				Tools: []generate.Tool{weatherTool}, ObjectMode: mode, Retry: llm.RetryPolicy{Max: -1}}
 			got, res, err := generate.Object[person](t.Context(), client, o)
 			if err != nil || !cmp.Equal(got, person{Name: "Alice", Age: 30}) || len(res.Steps) != 2 ||
 				len(server.Requests()) != 2 {
@@ -79,8 +78,7 @@ func TestG11_SwitchingProviders(t *testing.T) {
 		name := list[round%len(list)].Name()
 		messages = llm.Repair(messages, name)
 		resp, err := client.Complete(t.Context(), &llm.Request{Provider: name, Model: "m-1", Messages: messages,
-			Effort: "low",
-			Tools:  []llm.ToolDefinition{weatherTool.ToolDefinition}})
+			Effort: "low", Tools: []llm.ToolDefinition{weatherTool.ToolDefinition}})
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}

@@ -94,8 +94,8 @@ func whole(resp *llm.Response) bool {
 func (r *run) step(ctx context.Context, round int, emit func(llm.StreamEvent) bool) (*llm.Response, error) {
 	if r.o.StepTimeout > 0 {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, r.o.StepTimeout, llm.Errorf(llm.ErrTimeout,
-			"the model call of one step took longer than %v", r.o.StepTimeout))
+		ctx, cancel = context.WithTimeoutCause(ctx, r.o.StepTimeout,
+			llm.Errorf(llm.ErrTimeout, "the model call of one step took longer than %v", r.o.StepTimeout))
 		defer cancel()
 	}
 	req := *r.request

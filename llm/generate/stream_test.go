@@ -17,8 +17,8 @@ import (
 func TestG9_Stream(t *testing.T) {
 	client, _ := served(t, fakellm.Turn{Text: "I look.", Calls: []fakellm.Call{call("Oslo")}},
 		fakellm.Turn{Text: "It is sunny in Oslo."})
-	s := generate.Stream(t.Context(), client, generate.Options{Model: "m", Prompt: "go",
-		Tools: []generate.Tool{weatherTool}})
+	s := generate.Stream(t.Context(), client,
+		generate.Options{Model: "m", Prompt: "go", Tools: []generate.Tool{weatherTool}})
 	var got []string
 	var last llm.StreamEvent
 	for ev, err := range s.Events() {

@@ -23,8 +23,8 @@ func ExampleNewProvider() {
 	client := &llm.Client{Providers: []llm.Provider{provider},
 		Middleware: []llm.Middleware{llm.Retry(llm.RetryPolicy{Base: time.Millisecond}, nil)}}
 
-	resp, err := client.Complete(context.Background(), &llm.Request{Model: "model-1",
-		Messages: []llm.Message{llm.User("How warm is it in Oslo?")}})
+	resp, err := client.Complete(context.Background(),
+		&llm.Request{Model: "model-1", Messages: []llm.Message{llm.User("How warm is it in Oslo?")}})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -46,8 +46,8 @@ func ExampleGate() {
 		<-started
 		cancel()
 	}()
-	_, err := llm.Collect(provider.Stream(ctx, &llm.Request{Model: "model-1",
-		Messages: []llm.Message{llm.User("Hello?")}}))
+	_, err := llm.Collect(provider.Stream(ctx,
+		&llm.Request{Model: "model-1", Messages: []llm.Message{llm.User("Hello?")}}))
 	fmt.Println(errors.Is(err, llm.ErrAborted))
 	// Output: true
 }
@@ -66,8 +66,8 @@ func ExampleMeter() {
 
 	messages := []llm.Message{llm.User("Count.")}
 	for range 2 {
-		resp, err := llm.Collect(p.Stream(context.Background(), &llm.Request{Model: "claude-sonnet-5-5",
-			Messages: messages}))
+		resp, err := llm.Collect(p.Stream(context.Background(),
+			&llm.Request{Model: "claude-sonnet-5-5", Messages: messages}))
 		if err != nil {
 			log.Fatal(err)
 		}

@@ -89,8 +89,8 @@ func goesBack(t *testing.T, p *Provider, answer *llm.Response) {
 	for _, c := range answer.ToolCalls() {
 		results = append(results, llm.ToolResult{CallID: c.ID, Content: llm.TextParts("x")})
 	}
-	segments, err := p.encode(&llm.Request{Model: "m", Messages: []llm.Message{llm.User("x"), answer.Message,
-		llm.ToolResults(results...)}})
+	segments, err := p.encode(&llm.Request{Model: "m",
+		Messages: []llm.Message{llm.User("x"), answer.Message, llm.ToolResults(results...)}})
 	if err != nil {
 		t.Fatal(err)
 	}

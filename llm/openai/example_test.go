@@ -23,8 +23,8 @@ func ExampleNew() {
 		log.Fatal(err)
 	}
 	client := &llm.Client{Providers: []llm.Provider{provider}}
-	resp, err := client.Complete(context.Background(), &llm.Request{Model: "gpt-6.1-sol", Effort: "low",
-		Messages: []llm.Message{llm.User("Is 17 prime?")}})
+	resp, err := client.Complete(context.Background(),
+		&llm.Request{Model: "gpt-6.1-sol", Effort: "low", Messages: []llm.Message{llm.User("Is 17 prime?")}})
 	if err != nil {
 		log.Fatal(err)
 	}

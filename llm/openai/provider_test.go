@@ -90,8 +90,8 @@ func TestG1_WholeAnswer(t *testing.T) {
 		r.Finish.Reason != llm.FinishToolCalls || r.Usage.Input == 0 {
 		t.Errorf("%+v", r)
 	}
-	req.Messages = append(req.Messages, r.Message, llm.ToolResults(llm.ToolResult{CallID: r.ToolCalls()[0].ID,
-		Content: llm.TextParts("x")}))
+	req.Messages = append(req.Messages, r.Message,
+		llm.ToolResults(llm.ToolResult{CallID: r.ToolCalls()[0].ID, Content: llm.TextParts("x")}))
 	if _, err := llm.Collect(p.Stream(t.Context(), req)); err != nil { // the server recognizes its reasoning
 		t.Error(err)
 	}

@@ -34,8 +34,8 @@ func (d *decoder) searched(it *item) {
 		return
 	}
 	a, b := &call.Action, it.blocks[0]
-	b.Search = &llm.WebSearch{Query: llm.CutSearch(cmp.Or(strings.Join(a.Queries, "; "), a.Query,
-		a.Pattern)), Page: llm.CutSearch(a.URL)}
+	b.Search = &llm.WebSearch{Query: llm.CutSearch(cmp.Or(strings.Join(a.Queries, "; "), a.Query, a.Pattern)),
+		Page: llm.CutSearch(a.URL)}
 	if call.Status == "failed" {
 		b.Search.Error = call.Status
 	}

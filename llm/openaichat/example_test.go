@@ -60,8 +60,8 @@ func ExampleProvider() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	req.Messages = append(req.Messages, first.Message, llm.ToolResults(llm.ToolResult{CallID: first.ToolCalls()[0].ID,
-		Content: llm.TextParts("")}))
+	req.Messages = append(req.Messages, first.Message,
+		llm.ToolResults(llm.ToolResult{CallID: first.ToolCalls()[0].ID, Content: llm.TextParts("")}))
 	if _, err := llm.Collect(provider.Stream(context.Background(), req)); err != nil {
 		log.Fatal(err)
 	}

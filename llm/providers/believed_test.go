@@ -46,8 +46,8 @@ func handled(t *testing.T, provider string, handle http.HandlerFunc) (*llm.Respo
 	if err != nil {
 		t.Fatal(err)
 	}
-	events, err := providertest.Contract(t, p.Stream(t.Context(), &llm.Request{Model: "m", MaxTokens: 9,
-		Messages: []llm.Message{llm.User("go")}}))
+	events, err := providertest.Contract(t, p.Stream(t.Context(),
+		&llm.Request{Model: "m", MaxTokens: 9, Messages: []llm.Message{llm.User("go")}}))
 	if err != nil {
 		return nil, err
 	}
@@ -150,8 +150,8 @@ func TestI11_WhatStreamsDoNotPromise(t *testing.T) {
 	for _, c := range []struct{ name, provider, body, want string }{
 		{"a call after the reason", "anthropic", antAnswer + stream(antCall1, antArgs1, sprint(antStop, 1), antOver),
 			"Yes. stop 3"},
-		{"a text after the reason", "anthropic", antAnswer + stream(sprint(antDelta, 0), sprint(antStop, 0),
-			sprint(antEnd, 7), antOver), "Yes. stop 7"},
+		{"a text after the reason", "anthropic",
+			antAnswer + stream(sprint(antDelta, 0), sprint(antStop, 0), sprint(antEnd, 7), antOver), "Yes. stop 7"},
 		{"another reason", "anthropic",
 			antAnswer + stream(`{"type":"message_delta","delta":{"stop_reason":"tool_use"},"usage":{"output_tokens":7}}`, antOver), "Yes. stop 7"},
 		{"a block that ends after the reason", "anthropic", stream(antStart, antText0, sprint(antDelta, 0),
@@ -166,31 +166,31 @@ func TestI11_WhatStreamsDoNotPromise(t *testing.T) {
 		{"a call after STOP", "gemini", stream(gemText, sprint(gemEnd, 3), sprint(gemCall, "t1")), "Yes. stop 3"},
 		{"a call without an id after STOP", "gemini", stream(gemText, sprint(gemEnd, 3), gemMore), "Yes. stop 3"},
 		{"a text after STOP", "gemini", stream(gemBoth, gemText, sprint(gemEnd, 7)), "Yes. stop 7"},
-		{"another reason", "gemini", stream(gemText, sprint(gemEnd, 3), strings.Replace(sprint(gemEnd, 7), "STOP",
-			"MAX_TOKENS", 1)), "Yes. stop 7"},
+		{"another reason", "gemini", stream(gemText, sprint(gemEnd, 3),
+			strings.Replace(sprint(gemEnd, 7), "STOP", "MAX_TOKENS", 1)), "Yes. stop 7"},
 		{"a call twice", "gemini", stream(sprint(gemCall, "t1"), sprint(gemCall, "t1"), sprint(gemEnd, 7)),
 			"bump{} tool_calls 7"},
 		{"two calls", "gemini", stream(sprint(gemCall, "t1"), sprint(gemCall, "t2"), sprint(gemEnd, 7)),
 			"bump{} bump{} tool_calls 7"},
 
-		{"a text after the reason", "openai-compatible", stream(chatText, sprint(chatEnd, "stop"), chatText, chatUse,
-			"[DONE]"), "Yes. stop 7"},
-		{"a call after the reason", "openai-compatible", stream(chatText, sprint(chatEnd, "stop"), sprint(chatCall, ""),
-			chatUse, "[DONE]"), "Yes. stop 7"},
+		{"a text after the reason", "openai-compatible",
+			stream(chatText, sprint(chatEnd, "stop"), chatText, chatUse, "[DONE]"), "Yes. stop 7"},
+		{"a call after the reason", "openai-compatible",
+			stream(chatText, sprint(chatEnd, "stop"), sprint(chatCall, ""), chatUse, "[DONE]"), "Yes. stop 7"},
 		{"arguments after the reason", "openai-compatible", stream(sprint(chatCall, `,"id":"t1"`),
 			sprint(chatEnd, "tool_calls"), chatArgs, chatUse, "[DONE]"), "bump{} tool_calls 7"},
 		{"another reason", "openai-compatible", stream(chatText, sprint(chatEnd, "stop"), sprint(chatEnd, "length"),
 			chatUse, "[DONE]"), "Yes. stop 7"},
-		{"after the end", "openai-compatible", stream(chatText, sprint(chatEnd, "stop"), "[DONE]",
-			sprint(chatCall, "")), "Yes. stop 0"},
+		{"after the end", "openai-compatible",
+			stream(chatText, sprint(chatEnd, "stop"), "[DONE]", sprint(chatCall, "")), "Yes. stop 0"},
 		{"a call twice", "openai-compatible", stream(sprint(chatCall, `,"id":"t1"`), sprint(chatCall, `,"id":"t1"`),
 			sprint(chatEnd, "tool_calls"), chatUse), "bump{} tool_calls 7"},
 		{"a call twice that has no id", "openai-compatible", stream(sprint(chatCall, ""), sprint(chatCall, ""),
 			sprint(chatEnd, "tool_calls"), chatUse), "bump{} tool_calls 7"},
 		{"chunks with an id of their own", "openai-compatible", withIDs("1 "+chatText, "1 "+chatText, "2 "+chatText,
 			"1 "+chatText, "3 "+sprint(chatEnd, "stop"), "4 "+chatUse), "Yes.Yes. stop 7"},
-		{"chunks that all have the same", "openai-compatible", withIDs("0 "+chatUse, "0 "+chatText, "0 "+chatText,
-			"0 "+sprint(chatEnd, "stop")), "Yes.Yes. stop 7"},
+		{"chunks that all have the same", "openai-compatible",
+			withIDs("0 "+chatUse, "0 "+chatText, "0 "+chatText, "0 "+sprint(chatEnd, "stop")), "Yes.Yes. stop 7"},
 
 		{"one call", "openai", oaiCall(rising), "bump[[]] tool_calls 7"},
 		{"each event twice", "openai", oaiCall(rising, 0, 1, 2, 3, 4, 5, 6), "bump[[]] tool_calls 7"},

@@ -185,8 +185,8 @@ func TestM4_FoundToolIsRemoved(t *testing.T) {
 		if err != nil {
 			t.Fatalf("request %d: %v", i, err)
 		}
-		req.Messages = append(req.Messages, resp.Message, llm.ToolResults(llm.ToolResult{CallID: resp.ToolCalls()[0].ID,
-			Content: found}))
+		req.Messages = append(req.Messages, resp.Message,
+			llm.ToolResults(llm.ToolResult{CallID: resp.ToolCalls()[0].ID, Content: found}))
 	}
 	if body := string(b.server.Requests()[2].Body); strings.Contains(body, "tool_reference") ||
 		!strings.Contains(body, "hides secretly") {

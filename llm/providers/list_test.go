@@ -115,8 +115,8 @@ func TestV1_KeysAreRenewed(t *testing.T) {
 			t.Fatal(err)
 		}
 		ask := func() error {
-			_, err := (&llm.Client{Providers: []llm.Provider{p}}).Complete(t.Context(), &llm.Request{Model: "m",
-				Messages: []llm.Message{llm.User("Hello.")}})
+			_, err := (&llm.Client{Providers: []llm.Provider{p}}).Complete(t.Context(),
+				&llm.Request{Model: "m", Messages: []llm.Message{llm.User("Hello.")}})
 			return err
 		}
 		if err := errors.Join(ask(), ask()); err != nil || asked != 2 {
@@ -163,8 +163,8 @@ func TestV1_CredentialsAreRenewed(t *testing.T) {
 	}
 	try := func(want int) error {
 		t.Helper()
-		_, err := (&llm.Client{Providers: []llm.Provider{p}}).Complete(t.Context(), &llm.Request{Model: "m",
-			Messages: []llm.Message{llm.User("Hello.")}})
+		_, err := (&llm.Client{Providers: []llm.Provider{p}}).Complete(t.Context(),
+			&llm.Request{Model: "m", Messages: []llm.Message{llm.User("Hello.")}})
 		if asked != want {
 			t.Errorf("asked %d times, want %d: %v", asked, want, err)
 		}

@@ -20,8 +20,7 @@ func Formats() []Format { return []Format{ChatCompletions, Messages, Responses, 
 func (k Kind) Check() error {
 	switch _, err := Find(k.Name); {
 	case err == nil:
-		return fmt.Errorf("%s is the name of a provider that is there already: choose another name",
-			k.Name)
+		return fmt.Errorf("%s is the name of a provider that is there already: choose another name", k.Name)
 	case k.Name == "" || strings.ContainsFunc(k.Name, func(r rune) bool { return !isNameRune(r) }):
 		return fmt.Errorf(
 			"%q cannot be the name of a provider, which has letters, digits, hyphens, underscores and dots", k.Name)

@@ -39,8 +39,7 @@ func TestX6_CheckOfARow(t *testing.T) {
 		"the base URL is missing": func(k *providers.Kind) { k.URLs = nil },
 		"the base URL must begin": func(k *providers.Kind) { k.URLs = []string{"hunter22.example"} },
 		"the value of the header X-Key has a line feed": func(k *providers.Kind) {
-			k.Headers["X-Key"] = "hunter22\n" +
-				"Host: evil"
+			k.Headers["X-Key"] = "hunter22\n" + "Host: evil"
 		},
 		`"X Key" cannot be the name of a header`:       func(k *providers.Kind) { k.Headers["X Key"] = "hunter22" },
 		"the header host is set by the request itself": func(k *providers.Kind) { k.Headers["host"] = "hunter22" },

@@ -63,8 +63,8 @@ func newBench(t *testing.T, v vendor, key string, faults map[int]fakellm.Fault, 
 }
 
 func (b *bench) request(parts ...llm.Part) *llm.Request {
-	return &llm.Request{Model: b.model, Messages: []llm.Message{llm.System("Be brief."),
-		{Role: llm.RoleUser, Parts: parts}}}
+	return &llm.Request{Model: b.model,
+		Messages: []llm.Message{llm.System("Be brief."), {Role: llm.RoleUser, Parts: parts}}}
 }
 
 type city struct {
@@ -175,8 +175,8 @@ var parity = []struct {
 		}},
 	{name: "structured output", turns: []fakellm.Turn{{Text: `{"city":"Rome"}`, Calls: nil}},
 		check: func(t *testing.T, b *bench) {
-			c, _, err := generate.Object[city](t.Context(), b.client, generate.Options{Model: b.model,
-				Prompt: "which city?", ObjectMode: generate.ObjectNative})
+			c, _, err := generate.Object[city](t.Context(), b.client,
+				generate.Options{Model: b.model, Prompt: "which city?", ObjectMode: generate.ObjectNative})
 			if err != nil || c.City != "Rome" {
 				t.Errorf("%+v, %v", c, err)
 			}
@@ -260,8 +260,7 @@ func checkLoop(t *testing.T, b *bench, rounds int, cities []string, text string)
 	t.Helper()
 	var ran []string
 	result, err := generate.Generate(t.Context(), b.client, generate.Options{Model: b.model, System: "Be brief.",
-		Prompt: "the weather?",
-		Tools:  []generate.Tool{weather(&ran)}, MaxToolRounds: generate.Rounds(rounds)})
+		Prompt: "the weather?", Tools: []generate.Tool{weather(&ran)}, MaxToolRounds: generate.Rounds(rounds)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -285,8 +284,8 @@ func checkCaching(t *testing.T, b *bench) {
 	messages := []llm.Message{llm.System(strings.Repeat("The rules of the house are many. ", 200))}
 	for turn := 1; turn <= 8; turn++ {
 		messages = append(messages, llm.User(fmt.Sprintf("question %d: %s", turn, strings.Repeat("more words ", 40))))
-		r, err := b.client.Complete(t.Context(), &llm.Request{Model: b.model, Messages: messages, Memo: memo,
-			CacheKey: "conversation"})
+		r, err := b.client.Complete(t.Context(),
+			&llm.Request{Model: b.model, Messages: messages, Memo: memo, CacheKey: "conversation"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -308,28 +307,27 @@ func TestG11_SwitchingProviders(t *testing.T) {
 		for _, to := range all {
 			t.Run(from.name+" to "+to.name, func(t *testing.T) {
 				t.Parallel()
-				first := newBench(t, from, testKey, nil, fakellm.Turn{Thinking: "I need the weather.", Text: "I ask.",
-					Calls: ask("Oslo", "Rome").Calls})
+				first := newBench(t, from, testKey, nil,
+					fakellm.Turn{Thinking: "I need the weather.", Text: "I ask.", Calls: ask("Oslo", "Rome").Calls})
 				messages := []llm.Message{llm.System("Be brief."), llm.User("the weather?")}
 				tools := []llm.ToolDefinition{weather(new([]string)).ToolDefinition}
-				r, err := first.client.Complete(t.Context(), &llm.Request{Model: from.model, Messages: messages,
-					Tools: tools, Effort: "high"})
+				r, err := first.client.Complete(t.Context(),
+					&llm.Request{Model: from.model, Messages: messages, Tools: tools, Effort: "high"})
 				if err != nil {
 					t.Fatal(err)
 				}
 				messages = append(messages, r.Message)
 				var results []llm.ToolResult
 				for _, c := range r.ToolCalls() {
-					results = append(results, llm.ToolResult{CallID: c.ID, Name: c.Name,
-						Content: llm.TextParts("sunny")})
+					results = append(results,
+						llm.ToolResult{CallID: c.ID, Name: c.Name, Content: llm.TextParts("sunny")})
 				}
 				messages = append(messages, llm.ToolResults(results...))
 				second := newBench(t, to, testKey, nil, fakellm.Turn{}, fakellm.Turn{Thinking: "Both are known.",
-					Text: "Sunny in both."},
-					fakellm.Turn{Text: "You are welcome."})
+					Text: "Sunny in both."}, fakellm.Turn{Text: "You are welcome."})
 				for _, want := range []string{"Sunny in both.", "You are welcome."} {
-					r, err := second.client.Complete(t.Context(), &llm.Request{Model: to.model, Messages: messages,
-						Tools: tools, Effort: "high"})
+					r, err := second.client.Complete(t.Context(),
+						&llm.Request{Model: to.model, Messages: messages, Tools: tools, Effort: "high"})
 					if err != nil {
 						t.Fatal(err)
 					}

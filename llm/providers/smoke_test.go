@@ -57,8 +57,8 @@ func smoke(ctx context.Context, t *testing.T, client *llm.Client, provider, mode
 		}
 	})
 	t.Run("stream", func(t *testing.T) {
-		events, err := providertest.Contract(t, client.Stream(ctx, &llm.Request{Model: model, MaxTokens: 2000,
-			Messages: []llm.Message{llm.User("Write a haiku.")}}))
+		events, err := providertest.Contract(t, client.Stream(ctx,
+			&llm.Request{Model: model, MaxTokens: 2000, Messages: []llm.Message{llm.User("Write a haiku.")}}))
 		if err != nil || events[len(events)-1].Response.Text() == "" {
 			t.Fatal(err)
 		}
@@ -86,8 +86,8 @@ func smoke(ctx context.Context, t *testing.T, client *llm.Client, provider, mode
 			Name string `json:"name"`
 			Age  int    `json:"age"`
 		}
-		got, _, err := generate.Object[person](ctx, client, generate.Options{Model: model,
-			Prompt: "Alice is 30 years old. Who is it?", MaxTokens: 2000})
+		got, _, err := generate.Object[person](ctx, client,
+			generate.Options{Model: model, Prompt: "Alice is 30 years old. Who is it?", MaxTokens: 2000})
 		if err != nil || got != (person{"Alice", 30}) {
 			t.Fatalf("%+v, %v", got, err)
 		}

@@ -192,8 +192,8 @@ func tryProvider(t *testing.T, kind providers.Kind, want expected) {
 		Args: json.RawMessage(`{}`)}}}, {}, {Text: "Done."}}
 	faults := map[int]fakellm.Fault{3: {Kind: fakellm.FaultStatus, Status: 401},
 		4: {Kind: fakellm.FaultStatus, Status: 429}, 5: {Kind: fakellm.FaultStatus, Status: 500}}
-	server := &strictServer{T: t, expected: want, model: fakellm.New(fakellm.Script(turns...),
-		fakellm.Options{Faults: faults})}
+	server := &strictServer{T: t, expected: want,
+		model: fakellm.New(fakellm.Script(turns...), fakellm.Options{Faults: faults})}
 	config.HTTPClient = llmtest.PipeClient(t, server)
 	config.BaseURL = strings.Replace(config.BaseURL, "https://", "http://", 1)
 	p, err := kind.New(config)

@@ -48,8 +48,8 @@ func (s suite) session(t *testing.T) {
 	if err != nil || len(first.ToolCalls()) != 1 {
 		t.Fatalf("%+v, %v", first, err)
 	}
-	req.Messages = append(req.Messages, first.Message, llm.ToolResults(llm.ToolResult{CallID: first.ToolCalls()[0].ID,
-		Content: llm.TextParts("seen")}))
+	req.Messages = append(req.Messages, first.Message,
+		llm.ToolResults(llm.ToolResult{CallID: first.ToolCalls()[0].ID, Content: llm.TextParts("seen")}))
 	if _, err := llm.Collect(p.Stream(t.Context(), req)); !errors.Is(err, llm.ErrStream) {
 		t.Errorf("the cut: %v", err)
 	}

@@ -314,8 +314,7 @@ func agentSession(t *testing.T, calls ...llmtest.Step) (*agent.Session, *llmtest
 		t.Fatal(err)
 	}
 	s, err := agent.New(context.Background(), agent.Options{Client: &llm.Client{Providers: []llm.Provider{model}},
-		Env:     e,
-		Profile: anthropic.Native(), Subagents: &agent.Subagents{}})
+		Env: e, Profile: anthropic.Native(), Subagents: &agent.Subagents{}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -484,8 +483,7 @@ func TestJ4_BashReadsNoProse(t *testing.T) {
 	b := newBench(t)
 	left := "[The command has ended but left processes running. They end with the session:\n  1 x]"
 	for command, want := range map[string]string{
-		"echo 'Exit code: 7'; echo '" + left +
-			"'; exit 3": "Exit code 3\nExit code: 7\n" + left,
+		"echo 'Exit code: 7'; echo '" + left + "'; exit 3": "Exit code 3\nExit code: 7\n" + left,
 		"echo 'by setting the timeout_ms parameter.]'; exit 3": "Exit code 3\nby " +
 			"setting the timeout_ms parameter.]",
 		"apply_patch <<'EOF'\n*** Begin Patch\n*** Add File: Exit code: 5\n+n\n*** End Patch\nEOF": "Done. The patch " +

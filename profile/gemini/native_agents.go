@@ -54,8 +54,8 @@ func invokeAgent() tool.Tool {
 	t.Limit = tool.Limit{Chars: 20_000, Keep: tool.KeepHeadTail} // as for the shared tools for agents
 	t.Guidance = coding.SpawnGuidance
 	return tool.WithAccess(t, func(args invokeAgentArgs) tool.Access {
-		access := tool.Access{Effect: tool.Writes, Command: fmt.Sprintf("invoke_agent %s: %s", args.AgentName,
-			args.Prompt), About: args.AgentName}
+		access := tool.Access{Effect: tool.Writes,
+			Command: fmt.Sprintf("invoke_agent %s: %s", args.AgentName, args.Prompt), About: args.AgentName}
 		if args.WaitForPrevious {
 			access.Effect = tool.Exclusive
 		}

@@ -90,8 +90,7 @@ func TestR7_OutputCannotCloseItsTag(t *testing.T) {
 				t.Fatal(err)
 			}
 			o := registry.Run(context.Background(), llm.ToolCall{ID: "c" + strconv.Itoa(i), Name: "run_shell_command",
-				Args: string(args)},
-				tool.Call{Env: local, Session: &processSession{processes: processes}}, nil)
+				Args: string(args)}, tool.Call{Env: local, Session: &processSession{processes: processes}}, nil)
 			got := o.Model.Text()
 			if n := len(closing.FindAllString(got, -1)); n != 1 || !strings.HasSuffix(got, "</untrusted_context>") {
 				t.Errorf("%s: the tag is closed %d times: %.300q", command, n, got)

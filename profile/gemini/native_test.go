@@ -234,8 +234,7 @@ func TestE2_BackgroundCommand(t *testing.T) {
 	b := newFixture(t)
 	b.is("list_background_processes", object{}, "No background processes were started in this session.")
 	b.has("run_shell_command", object{"command": "echo one; echo two; read x; echo got $x; exit 5",
-		"is_background": true}, false,
-		"PID: 1", "Status: running", "<untrusted_context>\nOutput: ")
+		"is_background": true}, false, "PID: 1", "Status: running", "<untrusted_context>\nOutput: ")
 	text := ""
 	for tries := 0; !strings.Contains(text, "two"); tries++ { // until the command has printed it
 		if text, _ = b.run("read_background_output", object{"pid": 1, "delay_ms": 20}); tries > 500 {

@@ -18,8 +18,7 @@ import (
 
 func TestE1_Tools(t *testing.T) {
 	want := []string{"read_file", "read_many_files", "write_file", "edit_file", "shell", "grep", "glob", "list_dir",
-		"read_output", "process",
-		"ask_user", "spawn_agent", "send_input", "wait", "close_agent"}
+		"read_output", "process", "ask_user", "spawn_agent", "send_input", "wait", "close_agent"}
 	p := gemini.Profile()
 	if diff := cmp.Diff(want, names(p.Tools)); diff != "" {
 		t.Error(diff)

@@ -61,8 +61,7 @@ func TestE2_InvokeAgent(t *testing.T) {
 	play := func(name string) string {
 		t.Helper()
 		script := fakellm.Script(fakellm.Turn{Calls: []fakellm.Call{call(t, "invoke_agent",
-			object{"agent_name": name, "prompt": "Count the files."})}},
-			fakellm.Turn{Text: "Done."})
+			object{"agent_name": name, "prompt": "Count the files."})}}, fakellm.Turn{Text: "Done."})
 		server := fakellm.New(func(r *fakellm.Request) fakellm.Turn {
 			if r.Messages[0].Parts.Text() == "Count the files." {
 				return fakellm.Turn{Text: "There are none."}

@@ -271,8 +271,8 @@ func TestI6_ExecCommandPatchesNeedAnApproval(t *testing.T) {
 
 func TestJ4_ExecRan(t *testing.T) {
 	r := newFixture(t)
-	ranIs(t, "success", r.exec(object{"cmd": "echo a"}), tool.Ran{ID: "7", Exit: &env.Exit{Code: 0}, Bytes: 2,
-		Lines: 1})
+	ranIs(t, "success", r.exec(object{"cmd": "echo a"}),
+		tool.Ran{ID: "7", Exit: &env.Exit{Code: 0}, Bytes: 2, Lines: 1})
 	ranIs(t, "failure", r.exec(object{"cmd": "exit 3"}), tool.Ran{ID: "8", Exit: &env.Exit{Code: 3}})
 	ranIs(t, "signal", r.exec(object{"cmd": "kill -KILL $$"}),
 		tool.Ran{ID: "9", Exit: &env.Exit{Code: -1, Signal: "SIGKILL"}})

@@ -33,8 +33,8 @@ const addHello = "*** Begin Patch\n*** Add File: src/hello.txt\n+Hello.\n*** End
 
 // play runs a session over HTTP in a fresh directory, and returns the directory, the server and the
 // session's result.
-func play(t *testing.T, p profile.Profile, o agent.Options, model fakellm.Model) (string, *fakellm.Server,
-	*agent.Result) {
+func play(t *testing.T, p profile.Profile, o agent.Options,
+	model fakellm.Model) (string, *fakellm.Server, *agent.Result) {
 	t.Helper()
 	server := fakellm.New(model, fakellm.Options{})
 	web := httptest.NewServer(server)

@@ -124,8 +124,7 @@ func findTops(args []string) (tops, expression []string) {
 		args = args[1:]
 	}
 	end := slices.IndexFunc(args, func(a string) bool {
-		return strings.HasPrefix(a, "-") ||
-			slices.Contains([]string{"(", "!", ","}, a)
+		return strings.HasPrefix(a, "-") || slices.Contains([]string{"(", "!", ","}, a)
 	})
 	if end < 0 {
 		end = len(args)
@@ -183,8 +182,7 @@ func (x *changes) gitCommand(sub string, args []string) {
 func (x *changes) pathspecs(operands []string) {
 	x.add(true, operands...)
 	if !slices.ContainsFunc(operands, func(a string) bool {
-		return strings.HasPrefix(a, ":") ||
-			strings.ContainsAny(a, "*?[")
+		return strings.HasPrefix(a, ":") || strings.ContainsAny(a, "*?[")
 	}) {
 		return
 	}

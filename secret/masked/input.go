@@ -38,8 +38,8 @@ func input(m *secret.Masker, next func(context.Context, agent.Message) (agent.Me
 
 // stop returns a BeforeStop hook that masks the prompts of next, such as the words of a check that
 // has failed. A nil next returns nil.
-func stop(m *secret.Masker, next func(context.Context, agent.Stop) (string, error)) func(context.Context,
-	agent.Stop) (string, error) {
+func stop(m *secret.Masker,
+	next func(context.Context, agent.Stop) (string, error)) func(context.Context, agent.Stop) (string, error) {
 	if next == nil {
 		return nil
 	}

@@ -11,8 +11,8 @@ import (
 // Journal returns a function that creates journals as create does, for [agent.Subagents]. The first
 // record that is appended to each is masked: it has the system prompt of a subagent, which the host
 // does not render. A nil create returns nil.
-func Journal(m *secret.Masker, create func(context.Context, string) (journal.Log, error)) func(context.Context,
-	string) (journal.Log, error) {
+func Journal(m *secret.Masker,
+	create func(context.Context, string) (journal.Log, error)) func(context.Context, string) (journal.Log, error) {
 	if create == nil {
 		return nil
 	}

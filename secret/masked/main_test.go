@@ -71,8 +71,8 @@ func newWorld(t *testing.T, m *secret.Masker, steps ...llmtest.Step) *world {
 	log := slog.New(m.Log(slog.NewJSONHandler(&w.log, &slog.HandlerOptions{Level: slog.LevelDebug})))
 	outputs := t.TempDir()
 	w.options = agent.Options{
-		Client: &llm.Client{Providers: []llm.Provider{w.model}, Middleware: []llm.Middleware{w.seeRequest,
-			llm.Log(log)}},
+		Client: &llm.Client{Providers: []llm.Provider{w.model},
+			Middleware: []llm.Middleware{w.seeRequest, llm.Log(log)}},
 		Profile:   profile.Profile{Name: "test", Provider: "test", Model: "m", Tools: tools()},
 		Env:       env.Logging(w.local, log),
 		OutputDir: outputs,

@@ -43,17 +43,17 @@ func (w *world) ends() (ends []*agent.ToolCallEnd) {
 func TestL7_PlaceholdersAreNotWritten(t *testing.T) {
 	w := newWorld(t, masker(t),
 		llmtest.Calls(llmtest.Call("read_file", map[string]any{"file_path": ".env"})),
-		llmtest.Calls(llmtest.Call("write_file", map[string]any{"file_path": ".env",
-			"content": "TOKEN=[secret CANARY]\nMORE=1\n"})),
-		llmtest.Calls(llmtest.Call("edit_file", map[string]any{"file_path": ".env",
-			"old_string": "TOKEN=[secret CANARY]", "new_string": "TOKEN="})),
+		llmtest.Calls(llmtest.Call("write_file",
+			map[string]any{"file_path": ".env", "content": "TOKEN=[secret CANARY]\nMORE=1\n"})),
+		llmtest.Calls(llmtest.Call("edit_file",
+			map[string]any{"file_path": ".env", "old_string": "TOKEN=[secret CANARY]", "new_string": "TOKEN="})),
 		llmtest.Calls(llmtest.Call("apply_patch",
 			map[string]any{"patch": "*** Begin Patch\n*** Update File: .env\n@@\n TOKEN=[secret CANARY]\n+MORE=1\n" +
 				"*** End Patch"})),
 		llmtest.Calls(llm.ToolCall{ID: "escaped", Name: "write_file",
 			Args: `{"file_path":".env","content":"TOKEN=\u005bsecret CANARY]"}`}),
-		llmtest.Calls(llmtest.Call("write_file", map[string]any{"file_path": "other",
-			"content": "[secret UNKNOWN]\n"})),
+		llmtest.Calls(llmtest.Call("write_file",
+			map[string]any{"file_path": "other", "content": "[secret UNKNOWN]\n"})),
 		llmtest.Calls(llmtest.Call("edit_file", map[string]any{"file_path": ".env", "old_string": "MODE=a",
 			"new_string": "MODE=b"})),
 		llmtest.Text("done"))
@@ -85,8 +85,8 @@ func TestU20_PlaceholdersAreNotRun(t *testing.T) {
 			"run_in_background": true})),
 		llmtest.Calls(llmtest.Call("shell", map[string]any{"command": "echo '[secret UNKNOWN]' > other; cat .env"})),
 		llmtest.Calls(llmtest.Call("shell", map[string]any{"command": "cat > .env", "run_in_background": true})),
-		llmtest.Calls(llmtest.Call("process", map[string]any{"id": "7", "action": "write",
-			"input": "[secret CANARY]\n"})),
+		llmtest.Calls(llmtest.Call("process",
+			map[string]any{"id": "7", "action": "write", "input": "[secret CANARY]\n"})),
 		llmtest.Text("done"))
 	w.write(".env", "TOKEN="+key+"\n")
 	if _, err := w.run("go"); err != nil {

@@ -66,8 +66,8 @@ func Agents() []tool.Tool {
 
 // agentTool returns a tool for subagents that runs a function and gives its answer to the model as
 // JSON.
-func agentTool[Args any](effect tool.Effect, def llm.ToolDefinition, run func(context.Context, tool.Agents,
-	Args) (answer, data any, err error)) tool.Tool {
+func agentTool[Args any](effect tool.Effect, def llm.ToolDefinition,
+	run func(context.Context, tool.Agents, Args) (answer, data any, err error)) tool.Tool {
 	t := tool.New(def, func(ctx context.Context, call *tool.Call, args Args) (tool.Result, error) {
 		agents := sessionOf(call).Agents()
 		if agents == nil {

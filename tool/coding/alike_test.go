@@ -329,8 +329,7 @@ func (e folded) real(name string) string {
 	for elem := range strings.SplitSeq(rest, "/") {
 		entries, _ := os.ReadDir(at) // what cannot be read has no entries
 		if i := slices.IndexFunc(entries, func(d os.DirEntry) bool {
-			return strings.EqualFold(d.Name(),
-				elem)
+			return strings.EqualFold(d.Name(), elem)
 		}); i >= 0 {
 			elem = entries[i].Name()
 		}

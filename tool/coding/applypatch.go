@@ -27,8 +27,8 @@ func ApplyPatch() tool.Tool {
 		func(ctx context.Context, call *tool.Call, args applyPatchArgs) (tool.Result, error) {
 			return RunPatch(ctx, call, args.Patch)
 		})
-	t.Instead = append(replaces("edit_file"), tool.Instead{Of: otherNames("write_file"),
-		How: "a patch with *** Add File"})
+	t.Instead = append(replaces("edit_file"),
+		tool.Instead{Of: otherNames("write_file"), How: "a patch with *** Add File"})
 	t.Previews, t.Limit = true, tool.Limit{Chars: 10_000, Keep: tool.KeepTail}
 	return tool.WithAccess(t, func(args applyPatchArgs) tool.Access { return PatchAccess(args.Patch) })
 }
@@ -95,8 +95,8 @@ func Patch(ctx context.Context, e env.Environment, text string) ([]patch.Change,
 // patchFor applies a call's patch under a lock that other sessions respect, and plans it again if a
 // file changed meanwhile. Add and Move replace existing files even if the session has not seen
 // them: the format says so. The result lists the changes, also after an error.
-func patchFor(ctx context.Context, call *tool.Call, text string, named func(string) (string, error)) ([]patch.Change,
-	tool.Result, error) {
+func patchFor(ctx context.Context, call *tool.Call, text string,
+	named func(string) (string, error)) ([]patch.Change, tool.Result, error) {
 	ops, err := patch.Parse(text)
 	if err != nil {
 		return nil, tool.Result{}, err
@@ -222,8 +222,7 @@ func (f *patchFiles) Read(ctx context.Context, name string) ([]byte, fs.FileMode
 	f.lines += strings.Count(content, "\n")
 	if err == nil && (f.size > maxWholeBytes || f.lines > maxLines) {
 		err = fmt.Errorf("the files of this patch have more than %d MiB, or more than %d lines, up to this one; make "+
-			"a patch of each, or use a command",
-			maxWholeBytes>>20, maxLines)
+			"a patch of each, or use a command", maxWholeBytes>>20, maxLines)
 	}
 	if errors.Is(err, errTooLarge) {
 		err = fmt.Errorf("it is %w, so a patch can neither change nor delete it; use a command, such as sed or rm", err)

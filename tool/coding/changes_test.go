@@ -98,8 +98,7 @@ func TestJ4_ChangesOfPatches(t *testing.T) {
 				"*** Update File: c", "*** Move to: d", "-3", "+three"),
 			func(b *fixture) []tool.Change {
 				return []tool.Change{b.changed(tool.Modified, "a", "1\n", "one\n"), b.changed(tool.Created, "new", none,
-					"n\n"),
-					b.changed(tool.Deleted, "b", "2\n", none), moved(b, "c", "d", "3\n", "three\n")}
+					"n\n"), b.changed(tool.Deleted, "b", "2\n", none), moved(b, "c", "d", "3\n", "three\n")}
 			}},
 		"a file twice": {map[string]string{"a": "1\n2\n"}, patchOf("*** Update File: a", "@@", "-1", "+one",
 			"*** Update File: a", "@@", "-2", "+two"),
@@ -118,14 +117,14 @@ func TestJ4_ChangesOfPatches(t *testing.T) {
 		"moved over a file": {map[string]string{"a": "1\n", "b": "2\n"}, patchOf("*** Update File: a", "*** Move to: b",
 			"-1", "+3"),
 			func(b *fixture) []tool.Change {
-				return []tool.Change{b.changed(tool.Deleted, "a", "1\n", none), b.changed(tool.Modified, "b", "2\n",
-					"3\n")}
+				return []tool.Change{b.changed(tool.Deleted, "a", "1\n", none),
+					b.changed(tool.Modified, "b", "2\n", "3\n")}
 			}},
 		"moved away and added anew": {map[string]string{"a": "1\n"}, patchOf("*** Update File: a", "*** Move to: b",
 			"-1", "+2", "*** Add File: a", "+3"),
 			func(b *fixture) []tool.Change {
-				return []tool.Change{b.changed(tool.Modified, "a", "1\n", "3\n"), b.changed(tool.Created, "b", none,
-					"2\n")}
+				return []tool.Change{b.changed(tool.Modified, "a", "1\n", "3\n"),
+					b.changed(tool.Created, "b", none, "2\n")}
 			}},
 		"refused": {map[string]string{"a": "1\n"}, patchOf("*** Add File: new", "+n", "*** Update File: a", "@@", "-2",
 			"+3"), func(*fixture) []tool.Change { return nil }},

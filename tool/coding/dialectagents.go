@@ -28,8 +28,8 @@ func ListAgents(def llm.ToolDefinition) func(agents []tool.AgentKind) llm.ToolDe
 
 // StartAgent starts an agent for a call of a dialect's tool. general is the tool's name for an
 // agent like the calling one, and parameter the one that names the agent.
-func StartAgent(ctx context.Context, call *tool.Call, task tool.AgentTask, general, parameter string) (tool.AgentStatus,
-	error) {
+func StartAgent(ctx context.Context, call *tool.Call, task tool.AgentTask,
+	general, parameter string) (tool.AgentStatus, error) {
 	agents := sessionOf(call).Agents()
 	if agents == nil {
 		return tool.AgentStatus{}, errNoAgents()

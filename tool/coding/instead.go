@@ -27,8 +27,7 @@ func otherNames(name string) []string {
 		return []string{"ls", "list", "list_directory", "list_files", "tree", "list_dir"}
 	case "process":
 		return []string{"BashOutput", "KillShell", "KillBash", "write_stdin", "read_background_output",
-			"list_background_processes", "TaskOutput",
-			"TaskStop", "job_output", "job_kill", "process"}
+			"list_background_processes", "TaskOutput", "TaskStop", "job_output", "job_kill", "process"}
 	case "spawn_agent":
 		return []string{"Task", "Agent", "invoke_agent", "spawn_agent"}
 	case "update_plan":

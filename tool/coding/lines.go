@@ -145,8 +145,7 @@ func readLine(ctx context.Context, r *bufio.Reader) (string, error) {
 		if isDense(line) {
 			kept := wholeRunes(line[:texts.TokenStart(line, shownOfDense)])
 			return fmt.Sprintf("%s [... the line goes on for %d more bytes; a program seems to have written it, so "+
-				"search in it instead]",
-				kept, dropped+len(line)-len(kept)), nil
+				"search in it instead]", kept, dropped+len(line)-len(kept)), nil
 		}
 		if dropped == 0 {
 			return string(line), nil

@@ -171,8 +171,7 @@ func TestI6_OutsideWriterBetweenReadAndWrite(t *testing.T) {
 	}{{EditFile(), edit}, {ApplyPatch(), both}} {
 		for kind, wrap := range map[string]func(b *fixture, meddle func()) env.Environment{
 			"a replacer": func(b *fixture, meddle func()) env.Environment {
-				return &racingEnv{b.env.(*env.Local),
-					meddle}
+				return &racingEnv{b.env.(*env.Local), meddle}
 			},
 			"plain": func(b *fixture, meddle func()) env.Environment { return &plainRacingEnv{b.env, meddle} },
 		} {

@@ -168,8 +168,8 @@ func TestC5_TheRestOfTheFileStaysAsItWas(t *testing.T) {
 				text := func(label string) string {
 					return strings.Join(rapid.SliceOfN(rapid.SampledFrom(pieces), 0, 12).Draw(t, label), "")
 				}
-				checkMatch(t, text("content"), edit{old: text("old"), new: text("new"),
-					all: rapid.Bool().Draw(t, "all")})
+				checkMatch(t, text("content"),
+					edit{old: text("old"), new: text("new"), all: rapid.Bool().Draw(t, "all")})
 			})
 		})
 	}

@@ -50,8 +50,7 @@ func (d Dialect) Process() tool.Tool {
 			return tool.Access{Effect: tool.ReadOnly}
 		}
 		return tool.Access{Effect: tool.Writes, Command: fmt.Sprintf("process %s: %s %q", args.ID, args.Action,
-			args.Input),
-			Ends: args.Action == actionKill}
+			args.Input), Ends: args.Action == actionKill}
 	})
 }
 

@@ -49,8 +49,7 @@ func withProcesses(t *testing.T, b *fixture) (*processSession, func(tl tool.Tool
 		}
 		calls++
 		out := registry.Run(context.Background(), llm.ToolCall{ID: fmt.Sprintf("c%d", calls), Name: tl.Name,
-			Args: string(text)},
-			tool.Call{Env: b.env, Session: h}, nil)
+			Args: string(text)}, tool.Call{Env: b.env, Session: h}, nil)
 		if out.Panic != "" {
 			t.Fatal(out.Panic)
 		}

@@ -78,8 +78,7 @@ func TestK1_SchemasAreTheStructs(t *testing.T) {
 // Each tool has its own schema.
 func TestK1_ToolsHaveTheirSchemas(t *testing.T) {
 	tools := append([]tool.Tool{ApplyPatch(), AskUser(), EditFile(), Glob(), ListDir(), Process(), ReadFile(),
-		ReadManyFiles(), ReadOutput(),
-		Shell(0), UpdatePlan(), WriteFile()}, Agents()...)
+		ReadManyFiles(), ReadOutput(), Shell(0), UpdatePlan(), WriteFile()}, Agents()...)
 	parameters := map[string]json.RawMessage{}
 	for _, of := range tools {
 		parameters[of.Name] = of.Parameters

@@ -62,8 +62,8 @@ func CommandAccess(script, dir string) tool.Access {
 	return access
 }
 
-func (d Dialect) shell(ctx context.Context, call *tool.Call, args shellArgs, timeout time.Duration) (tool.Result,
-	error) {
+func (d Dialect) shell(ctx context.Context, call *tool.Call, args shellArgs,
+	timeout time.Duration) (tool.Result, error) {
 	render := d.Ran
 	if render == nil {
 		render = shellResult

@@ -60,8 +60,7 @@ func (f *fetcher) fetch(ctx context.Context, p page) (*fetched, error) {
 		return &counted{Conn: c, left: maxReceived}, nil
 	}
 	transport := &http.Transport{DialContext: dial, TLSClientConfig: f.tls, TLSHandshakeTimeout: 10 * time.Second,
-		ForceAttemptHTTP2:      true,
-		MaxResponseHeaderBytes: maxHeader, DisableKeepAlives: true}
+		ForceAttemptHTTP2: true, MaxResponseHeaderBytes: maxHeader, DisableKeepAlives: true}
 	defer transport.CloseIdleConnections()
 	for range maxRedirects {
 		answer, err := f.get(ctx, transport, p)

@@ -89,8 +89,8 @@ func call(t *testing.T, made tool.Tool, args any) (text string, isError bool) {
 	if err != nil {
 		return err.Error(), true
 	}
-	result, err := made.Run(context.Background(), &tool.Call{ID: "1", Name: made.Name, Args: string(data),
-		Access: access})
+	result, err := made.Run(context.Background(),
+		&tool.Call{ID: "1", Name: made.Name, Args: string(data), Access: access})
 	if err != nil {
 		return err.Error(), true
 	}
@@ -245,8 +245,7 @@ func scenarios() map[string]func(t *testing.T, w *web) {
 		},
 		"scn_11": func(t *testing.T, w *web) {
 			w.HandleFunc("/", func(rw http.ResponseWriter, _ *http.Request) {
-				rw.Header().Set("X",
-					strings.Repeat("x", 1<<20))
+				rw.Header().Set("X", strings.Repeat("x", 1<<20))
 			})
 			refuses(t, w.options, w.plain, "header")
 			refuses(t, w.options, w.secure, "was not fetched")
@@ -342,8 +341,7 @@ func TestL8_AnswersThatAreNotPages(t *testing.T) {
 		fmt.Fprint(rw, strings.Repeat("x", maxError-1)+strings.Repeat("é", 10))
 	})
 	w.HandleFunc("/gone", func(rw http.ResponseWriter, _ *http.Request) {
-		http.Error(rw, "the page has moved",
-			http.StatusGone)
+		http.Error(rw, "the page has moved", http.StatusGone)
 	})
 	w.HandleFunc("/deep", func(rw http.ResponseWriter, _ *http.Request) {
 		io.WriteString(rw, "<html>"+strings.Repeat("<div>", 1000))
@@ -505,8 +503,8 @@ func TestL8_LinksOfLongAddresses(t *testing.T) {
 		"the base": {"<base href='http://example.com/" + strings.Repeat("x", 1900) + "/'>" + links,
 			url.URL{Scheme: "https", Host: "example.com"}},
 		"the page": {links, url.URL{Scheme: "https", Host: "example.com", Path: "/" + strings.Repeat("x/", 950)}},
-		"a query": {strings.ReplaceAll(links, "=b", "='#b'"), url.URL{Scheme: "https", Host: "example.com",
-			RawQuery: strings.Repeat("x", 1900)}},
+		"a query": {strings.ReplaceAll(links, "=b", "='#b'"),
+			url.URL{Scheme: "https", Host: "example.com", RawQuery: strings.Repeat("x", 1900)}},
 		"a user": {"<base href='http://" + strings.Repeat("x", 1900) + "@example.com'>" + links,
 			url.URL{Scheme: "https", Host: "example.com"}},
 		"escapes": {strings.ReplaceAll(links, "=b", "="+strings.Repeat("é", 200)),

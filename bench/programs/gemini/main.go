@@ -55,8 +55,8 @@ func run(ctx context.Context, url, task string) error {
 				if err != nil {
 					return err
 				}
-				results.Parts = append(results.Parts, genai.NewPartFromFunctionResponse("bash",
-					map[string]any{"output": string(out)}))
+				results.Parts = append(results.Parts,
+					genai.NewPartFromFunctionResponse("bash", map[string]any{"output": string(out)}))
 			}
 		}
 		if len(results.Parts) == 0 {

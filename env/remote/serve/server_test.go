@@ -83,8 +83,8 @@ func request(stream uint32, r wire.Request) []byte {
 }
 
 func hello(oldest, newest int) []byte {
-	return request(1, wire.Request{Op: wire.OpHello, Hello: &wire.Hello{Magic: wire.Magic, Oldest: oldest,
-		Newest: newest}})
+	return request(1, wire.Request{Op: wire.OpHello,
+		Hello: &wire.Hello{Magic: wire.Magic, Oldest: oldest, Newest: newest}})
 }
 
 // Arbitrary bytes of the near side lead to an end of the server, without a panic, and nothing is

@@ -23,8 +23,8 @@ import (
 const actTime = time.Minute
 
 // client completes a command of a tenant that calls do.
-func (p *program) client(cmd *cobra.Command, do func(ctx context.Context, c *connection,
-	args []string) error) *cobra.Command {
+func (p *program) client(cmd *cobra.Command,
+	do func(ctx context.Context, c *connection, args []string) error) *cobra.Command {
 	var f clientFlags
 	cmd.Long += "\n\n" + connectHelp
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -36,8 +36,8 @@ func (p *program) client(cmd *cobra.Command, do func(ctx context.Context, c *con
 
 // act completes a command of a tenant that calls do for a task. Its first argument is the task's
 // id.
-func (p *program) act(cmd *cobra.Command, do func(ctx context.Context, c *connection,
-	args []string) error) *cobra.Command {
+func (p *program) act(cmd *cobra.Command,
+	do func(ctx context.Context, c *connection, args []string) error) *cobra.Command {
 	var wait time.Duration
 	p.client(cmd, func(ctx context.Context, c *connection, args []string) error {
 		ctx, cancel := context.WithTimeoutCause(ctx, wait,

@@ -79,11 +79,11 @@ func (s *terminal) expect(texts ...string) string {
 func TestP2_Board(t *testing.T) {
 	t.Parallel()
 	h := newHome(t, nil)
-	tasks := []map[string]any{{"id": "quick", "prompt": "task quick\n$ true"}, {"id": "lost", "prompt": "task lost",
-		"repo": map[string]any{"url": "file:///none"}}}
+	tasks := []map[string]any{{"id": "quick", "prompt": "task quick\n$ true"},
+		{"id": "lost", "prompt": "task lost", "repo": map[string]any{"url": "file:///none"}}}
 	for i := range 6 {
-		tasks = append(tasks, map[string]any{"id": fmt.Sprint("slow", i), "prompt": fmt.Sprint("task slow", i,
-			"\n$ until [ -e $HOME/go ]; do sleep 0.05; done")})
+		tasks = append(tasks, map[string]any{"id": fmt.Sprint("slow", i),
+			"prompt": fmt.Sprint("task slow", i, "\n$ until [ -e $HOME/go ]; do sleep 0.05; done")})
 	}
 	h.tasks(tasks...)
 	s := inTerminal(h, 100, 20, "batch", "tasks.jsonl", "--yes", "--jobs", "4")

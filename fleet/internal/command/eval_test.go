@@ -366,8 +366,8 @@ func TestP2_ReportOfAnUnfinishedBatch(t *testing.T) {
 		tasks = append(tasks, fleet.Task{ID: id, Eval: &fleet.Eval{},
 			Labels: map[string]string{"half": map[bool]string{true: "x", false: "y"}[id < "d"]}})
 	}
-	r := newReport([]string{"label:half"}, tasks, map[string]resultLine{"a": done(2*time.Second, true),
-		"b": done(4*time.Second, false)})
+	r := newReport([]string{"label:half"}, tasks,
+		map[string]resultLine{"a": done(2*time.Second, true), "b": done(4*time.Second, false)})
 	var text strings.Builder
 	if err := r.write(&text); err != nil {
 		t.Fatal(err)
@@ -396,8 +396,8 @@ func TestP2_KilledWhileItJudges(t *testing.T) {
 			"0.05; done"}),
 		task("limited", "echo good >made", map[string]any{"max_turns": 1},
 			map[string]any{"check": "grep -q good made"}),
-		task("stays", "true", map[string]any{}, map[string]any{"time": "1s",
-			"check": "trap '' TERM; echo $$ >$HOME/pid; while :; do sleep 0.05; done"}))
+		task("stays", "true", map[string]any{},
+			map[string]any{"time": "1s", "check": "trap '' TERM; echo $$ >$HOME/pid; while :; do sleep 0.05; done"}))
 	cmd := h.command("batch", "tasks.jsonl", "--yes", "--jobs", "1") // the others have not begun
 	wait := h.start(cmd, "checks", "x")
 	if err := cmd.Process.Kill(); err != nil {

@@ -127,8 +127,8 @@ func TestP3_SubmittedAndDone(t *testing.T) {
 		t.Errorf("%+v", out)
 	}
 	h.worker("w1", "--yes")
-	h.tasks(map[string]any{"id": "b", "prompt": "task b\n$ echo b"}, map[string]any{"id": "c", "prompt": "task c",
-		"agent": map[string]any{"provider": "nobody"}})
+	h.tasks(map[string]any{"id": "b", "prompt": "task b\n$ echo b"},
+		map[string]any{"id": "c", "prompt": "task c", "agent": map[string]any{"provider": "nobody"}})
 	if out := h.client("submit", "--file", "tasks.jsonl", "--wait"); out.code != 1 || out.stdout != "b\nc\n" ||
 		!strings.Contains(out.stderr, "✗ c  failed: ") ||
 		!strings.Contains(out.stderr, `unknown provider "nobody"`) {
@@ -480,8 +480,8 @@ func TestP9_WorkersKeepTenantsApart(t *testing.T) {
 		{"sandbox", workerFlags{}, sandbox.Workspace, workspace.Options{}, ""},
 		{"one", workerFlags{tenants: []string{"red"}, allowDir: true}, sandbox.Off, workspace.Options{}, ""},
 		{"container", workerFlags{}, sandbox.Off, local(workspace.Environment{Command: []string{"x"}}), ""},
-		{"another", workerFlags{}, sandbox.Off, local(workspace.Environment{Sandbox: sandbox.Workspace},
-			workspace.Environment{}), "could read"},
+		{"another", workerFlags{}, sandbox.Off,
+			local(workspace.Environment{Sandbox: sandbox.Workspace}, workspace.Environment{}), "could read"},
 		{"no local", workerFlags{}, sandbox.Off,
 			workspace.Options{Environments: map[string]workspace.Environment{"box": {Command: []string{"x"}}}},
 			"could read"},

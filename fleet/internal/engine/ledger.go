@@ -141,8 +141,8 @@ func (l *ledger) Reserve(ctx context.Context, c agent.Claim) (output int, err er
 }
 
 // reserve makes a claim, or returns why it cannot, and whether that may change.
-func (l *ledger) reserve(ctx context.Context, call string, c agent.Claim, seen map[string]time.Time) (output int,
-	waits bool, err error) {
+func (l *ledger) reserve(ctx context.Context, call string, c agent.Claim,
+	seen map[string]time.Time) (output int, waits bool, err error) {
 	var refused error
 	if err = ctx.Err(); err == nil {
 		err = l.do(ctx, func(r *bookRecord) { output, waits, refused = l.claim(r, call, c, seen) })
@@ -158,8 +158,8 @@ func (l *ledger) reserve(ctx context.Context, call string, c agent.Claim, seen m
 }
 
 // claim adds a claim to the record, or returns why it may not, and whether that may change.
-func (l *ledger) claim(r *bookRecord, call string, c agent.Claim, seen map[string]time.Time) (output int, waits bool,
-	refused error) {
+func (l *ledger) claim(r *bookRecord, call string, c agent.Claim,
+	seen map[string]time.Time) (output int, waits bool, refused error) {
 	session, attempt := c.Caller.Session, attemptOf(c)
 	if r.Claims[session].Call == call {
 		delete(r.Claims, session)

@@ -99,8 +99,8 @@ func TestP8_Figures(t *testing.T) {
 		{"messages a session, to the server / from it", per(traffic.InMessages) + " / " + per(traffic.OutMessages)},
 		{"KiB a session, to the server / from it", per(traffic.InBytes>>10) + " / " + per(traffic.OutBytes>>10)},
 		{"KiB a session on the server's disk", per(disk >> 10)},
-		{"largest resident memory of the server / of a worker", fmt.Sprintf("%d / %d MiB", serverMemory>>20,
-			memory>>20)},
+		{"largest resident memory of the server / of a worker",
+			fmt.Sprintf("%d / %d MiB", serverMemory>>20, memory>>20)},
 	})
 }
 

@@ -15,8 +15,8 @@ type link struct {
 
 // newLink makes a link, or says why that cannot be.
 func newLink(t *testing.T, n int) (*link, error) {
-	l := &link{name: fmt.Sprintf("fl%d-%d", os.Getpid()%100000, n), host: fmt.Sprintf("10.%d.%d.1", 100+os.Getpid()%100,
-		n)}
+	l := &link{name: fmt.Sprintf("fl%d-%d", os.Getpid()%100000, n),
+		host: fmt.Sprintf("10.%d.%d.1", 100+os.Getpid()%100, n)}
 	peer := fmt.Sprintf("10.%d.%d.2", 100+os.Getpid()%100, n)
 	if err := ip("netns", "add", l.name); err != nil {
 		return nil, err

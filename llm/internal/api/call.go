@@ -75,8 +75,7 @@ func (c *Call) Do(ctx context.Context) (*Response, error) {
 		return nil, err
 	}
 	r := &Response{Header: resp.Header, Status: resp.StatusCode, RequestID: requestID(resp.Header),
-		RateLimit: rateLimit(resp.Header),
-		call:      c, watch: w, body: resp.Body}
+		RateLimit: rateLimit(resp.Header), call: c, watch: w, body: resp.Body}
 	w.Progress()
 	if err := r.check(); err != nil {
 		r.Close()

@@ -156,9 +156,8 @@ func TestI9_SlowServers(t *testing.T) {
 		"white space before the form":  {drip("HTTP/1.1 200 OK\r\n\r\n", "\n"), llm.ErrTimeout},
 		"white space in place of JSON": {drip(okJSON, "\n"), llm.ErrTimeout},
 		"JSON":                         {drip(okJSON+"{", "1"), llm.ErrTimeout},
-		"an error": {drip("HTTP/1.1 500 X\r\nContent-Type: text/plain\r\n\r\n", "x"),
-			llm.ErrServer},
-		"a redirect": {drip("HTTP/1.1 307 X\r\nLocation: /b\r\n\r\n", "x"), llm.ErrConfiguration},
+		"an error":                     {drip("HTTP/1.1 500 X\r\nContent-Type: text/plain\r\n\r\n", "x"), llm.ErrServer},
+		"a redirect":                   {drip("HTTP/1.1 307 X\r\nLocation: /b\r\n\r\n", "x"), llm.ErrConfiguration},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -42,6 +42,6 @@ func editor(t *testing.T, in io.WriteCloser, out io.Reader, dir string) {
 	}
 	ask(1, "initialize", map[string]any{"protocolVersion": 1, "clientCapabilities": map[string]any{}})
 	id := ask(2, "session/new", map[string]any{"cwd": dir, "mcpServers": []any{}})["sessionId"]
-	ask(3, "session/prompt", map[string]any{"sessionId": id,
-		"prompt": []any{map[string]any{"type": "text", "text": "do it"}}})
+	ask(3, "session/prompt",
+		map[string]any{"sessionId": id, "prompt": []any{map[string]any{"type": "text", "text": "do it"}}})
 }
