@@ -181,6 +181,11 @@ func ReadPlan(file string) (*Plan, error) {
 	if err = json.Unmarshal(data, p); err == nil && p.Version != planVersion {
 		err = fmt.Errorf("it has the form %d, and this program knows %d", p.Version, planVersion)
 	}
+	for _, r := range p.Paths {
+		if r.Was == nil && r.Want == nil {
+			err = errors.Join(err, fmt.Errorf("it does not say what becomes of %s", r.Path.Shown()))
+		}
+	}
 	if err != nil {
 		return nil, fmt.Errorf("the plan of an undo in %s cannot be read; remove the file to give up the rest of "+
 			"that undo: %w", file, err)

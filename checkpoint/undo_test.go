@@ -321,7 +321,7 @@ func TestO4_BelowAnUnrecordedDirectory(t *testing.T) {
 // A plan that lacks something is refused before anything is done.
 func TestO7_DamagedPlan(t *testing.T) {
 	w := testWorld(t)
-	for _, text := range []string{`{"version":2,"paths":[`, ``,
+	for _, text := range []string{`{"version":2,"paths":[{"path":"f"}]}`, `{"version":2,"paths":[`, ``,
 		`{"version":1,"paths":[{"path":"f","want":{"mode":420}}]}`, `{"version":2,"paths":[{"path":"base64:?"}]}`} {
 		w.must(os.WriteFile(w.plan, []byte(text), 0o600))
 		if _, err := finish(t.Context(), w.workspace(), w.plan); err == nil || !strings.Contains(err.Error(),
