@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"io/fs"
 	"path"
 	"strings"
 	"time"
@@ -224,7 +225,7 @@ func (g *gitPlanner) checkIndex(ctx context.Context, object env.Hash) error {
 		return err
 	}
 	config, err := git.Files{Env: g.Env}.Read(ctx, path.Join(g.now.CommonDir, "config"))
-	if err != nil {
+	if err := ignore(err, fs.ErrNotExist); err != nil {
 		return err
 	}
 	settings, err := git.ParseConfig(string(config))

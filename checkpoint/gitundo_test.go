@@ -203,6 +203,18 @@ func TestO4_RepositoryOfOthers(t *testing.T) {
 	}
 }
 
+// Git needs no configuration in a repository.
+func TestO4_IndexWithoutConfig(t *testing.T) {
+	r := newRepository(t)
+	r.must(os.Remove(filepath.Join(r.gitDir, "config")))
+	before := *r.state()
+	r.call(func() { r.put("file", "two\n"); r.run("add", "file") })
+	result := r.undo(checkpoint.PlanOptions{Git: r.points}, r.points...)
+	if now := *r.state(); now != before {
+		t.Errorf("%+v, want %+v; told: %q", now, before, result.Git)
+	}
+}
+
 // An index that names a hook is not put back: git would write the hook when its user has it put
 // back what is missing.
 func TestO4_IndexThatNamesAHook(t *testing.T) {
