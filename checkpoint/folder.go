@@ -143,7 +143,7 @@ func (f *folder) verdict(name string, isDir bool) (within, ignored bool) {
 	if !f.within && !f.rules.Exclude(f.prefix, name, isDir) {
 		return false, false
 	}
-	within = f.include.covers(f.rel(Name(name))) || isDir && f.include.leads(f.prefix, name)
+	within = f.include.covers(f.rel(Name(name)), isDir) || isDir && f.include.leads(f.prefix, name)
 	return within, !within
 }
 

@@ -85,6 +85,9 @@ func TestO3_Ignored(t *testing.T) {
 			"x.log"}},
 		"included": {[]string{"/build/deep/bin", "secret", "src/gen/", "*.none", ""},
 			[]string{"build/out", "excluded", "nested/own", "nested/rule", "src/excluded", "x.log"}},
+		"directories": {[]string{"secret/", "excluded/", "/x.log/", "build/deep/bin/tool/", "src/gen/a/"},
+			[]string{"build/deep/bin/tool", "build/out", "excluded", "nested/own", "nested/rule", "secret",
+				"src/excluded", "src/gen/a", "x.log"}},
 		"anywhere": {[]string{"**/tool", "build/**/nothing"}, []string{"build/out", "excluded", "nested/own",
 			"nested/rule", "secret", "src/excluded", "src/gen/a", "x.log"}},
 	} {

@@ -179,8 +179,10 @@ func newIncluded(dir string, patterns []string) (in included, err error) {
 }
 
 // covers reports whether a pattern names a path from the top, or a directory above it.
-func (in *included) covers(rel string) bool {
-	return slices.ContainsFunc(in.patterns, func(p search.Pattern) bool { return p.Covers(rel) })
+func (in *included) covers(rel string, isDir bool) bool {
+	return slices.ContainsFunc(in.patterns, func(p search.Pattern) bool {
+		return isDir && p.Covers(rel) || p.CoversFile(rel)
+	})
 }
 
 // leads reports whether a pattern may name something below a directory, given the absolute path of

@@ -26,12 +26,16 @@ func TestL1_CoversIsOnePass(t *testing.T) {
 		if !ok {
 			t.Fatal(text)
 		}
-		name, want := words(6, "a", "b", "ab", "bc", "ac"), false
+		name, want, file := words(6, "a", "b", "ab", "bc", "ac"), false, false
 		for i := 0; i <= len(name); i++ {
 			if i == len(name) || name[i] == '/' {
 				at := strings.LastIndexByte(name[:i], '/') + 1
+				file = want || rules.Exclude("/"+name[:at], name[at:i], false)
 				want = want || rules.Exclude("/"+name[:at], name[at:i], true)
 			}
+		}
+		if got := p.CoversFile(name); got != file {
+			t.Fatalf("%s, the file %s: %v, want %v", text, name, got, file)
 		}
 		if got := p.Covers(name); got != want {
 			t.Fatalf("%s, %s: %v, want %v", text, name, got, want)

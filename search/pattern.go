@@ -37,3 +37,12 @@ func (p Pattern) Covers(name string) bool {
 		return elems.walk(name, true)
 	}
 }
+
+// CoversFile is Covers for a path that is no directory, which a pattern with a slash at its end does
+// not match.
+func (p Pattern) CoversFile(name string) bool {
+	if p.rule.dirOnly {
+		name = name[:max(0, strings.LastIndexByte(name, '/'))]
+	}
+	return name != "" && p.Covers(name)
+}
