@@ -240,7 +240,7 @@ func (p *places) Open(ctx context.Context, t fleet.Task, o fleet.Objects,
 	}
 	w := &place{task: t.ID, objects: o, dir: dir, env: local}
 	if last != nil {
-		err = w.restore(ctx, last.Git)
+		err = w.restore(ctx, last.Pack)
 	}
 	return w, err
 }
@@ -280,7 +280,7 @@ func (w *place) Point(ctx context.Context) (*fleet.WorkspacePoint, error) {
 	root := string(env.HashOf(data))
 	name := "tree/" + w.task + "/" + root
 	_, err = w.objects.Put(ctx, name, bytes.NewReader(data))
-	return &fleet.WorkspacePoint{Root: root, Git: name}, err
+	return &fleet.WorkspacePoint{Root: root, Pack: name}, err
 }
 
 func (w *place) restore(ctx context.Context, name string) error {

@@ -149,6 +149,7 @@ const WorkspaceNote = "fleet.workspace"
 type WorkspacePoint struct {
 	Base string `json:"base,omitempty"` // the commit that was cloned
 	Root string `json:"root,omitempty"` // of the tree, see package checkpoint
+	Pack string `json:"pack,omitempty"` // the object that leads to all those that hold the tree
 	Head string `json:"head,omitempty"` // what is checked out: a branch, such as refs/heads/main, or a commit
 	// the object that has the branches and tags, if they are not as they were cloned, and their
 	// commits

@@ -38,8 +38,8 @@ func (p Pattern) Covers(name string) bool {
 	}
 }
 
-// CoversFile is Covers for a path that is no directory, which a pattern with a slash at its end does
-// not match.
+// CoversFile is Covers for a path that is no directory, which a pattern with a slash at its end
+// does not match.
 func (p Pattern) CoversFile(name string) bool {
 	if p.rule.dirOnly {
 		name = name[:max(0, strings.LastIndexByte(name, '/'))]

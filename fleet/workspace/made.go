@@ -99,7 +99,7 @@ func (m *made) includeTracked(ctx context.Context) ([]string, error) {
 
 // restore makes the workspace as it was at a point.
 func (m *made) restore(ctx context.Context, o fleet.Objects, last fleet.WorkspacePoint) error {
-	if err := m.store.load(ctx); err != nil {
+	if err := m.store.load(ctx, last.Pack); err != nil {
 		return err
 	}
 	if err := m.restoreRepository(ctx, o, last); err != nil {
@@ -188,11 +188,15 @@ func (m *made) Point(ctx context.Context) (*fleet.WorkspacePoint, error) {
 		return nil, err
 	}
 	defer end()
+	if m.store.long() {
+		m.store.restart()
+		m.newRecorder()
+	}
 	tree, err := m.recorder.Record(ctx, m.place.task)
 	if err != nil {
 		return nil, err
 	}
-	p := &fleet.WorkspacePoint{Root: string(tree.Root)}
+	p := &fleet.WorkspacePoint{Root: string(tree.Root), Pack: m.store.pack()}
 	if m.cloned != nil {
 		p.Base = m.cloned.base
 	}

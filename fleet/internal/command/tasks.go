@@ -168,8 +168,9 @@ func (p *taskParser) object(path string, data []byte, into any, within map[strin
 		return
 	}
 	dec := json.NewDecoder(bytes.NewReader(data))
-	name, err := dec.Token() // the brace
+	_, err := dec.Token() // the brace
 	for seen := map[string]bool{}; err == nil && dec.More(); {
+		var name json.Token
 		var value json.RawMessage
 		if name, err = dec.Token(); err == nil {
 			err = dec.Decode(&value)
