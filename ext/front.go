@@ -82,31 +82,54 @@ func ParseFront(f File) *Front {
 // split returns the front matter, the text after it, and the number of the line that begins the
 // front matter, or 0.
 func (p *Front) split(text string) (front, body string, line int) {
-	begin := strings.TrimLeft(text, " \t\n")
-	first, rest, more := strings.Cut(begin, "\n")
-	if !more || strings.TrimRight(first, " \t") != "---" {
-		return "", text, 0
-	}
-	line = 1 + strings.Count(text[:len(text)-len(begin)], "\n")
-	at := 0
-	for next := range strings.Lines(rest) {
-		if strings.TrimRight(next, " \t\n") == "---" {
-			return rest[:at], rest[at+len(next):], line
+	rest := text
+	for line = 1; ; line++ {
+		first, after, more := strings.Cut(rest, "\n")
+		if fence := strings.TrimRight(first, " \t"); fence != "" || !more {
+			if fence != "---" || !more {
+				return "", text, 0
+			}
+			rest = after
+			break
 		}
-		at += len(next)
+		rest = after
+	}
+	for at := 0; at < len(rest); {
+		end := strings.IndexByte(rest[at:], '\n')
+		next := at + end + 1
+		if end < 0 {
+			next = len(rest)
+		}
+		if strings.TrimRight(rest[at:next], " \t\n") == "---" {
+			return rest[:at], rest[next:], line
+		}
+		at = next
 	}
 	p.Mistake(line, "the front matter has no end: a line of three hyphens (---)")
 	return "", text, 0
 }
 
-// parse reads the fields of front matter that begins at a line, each by itself, so that one which
-// is not YAML costs no other.
+// parse reads the fields of front matter that begins at a line.
 func (p *Front) parse(front string, line int) {
 	chunks := p.chunks(front, line)
+	if fields, err := parseYAML(front); err == nil {
+		for _, f := range fields[:min(len(fields), maxFields+1)] {
+			f.line += line - 1
+			i := slices.IndexFunc(chunks, func(c chunk) bool { return c.line == f.line })
+			if i >= 0 {
+				f.raw = chunks[i].value()
+			}
+			p.add(f)
+		}
+		return
+	}
 	for _, c := range chunks[:min(len(chunks), maxFields+1)] {
 		f := &field{name: c.name, line: c.line, raw: c.value()}
-		if f.node = valueOf(c.text); f.node == nil && c.meantAsYAML() {
-			p.Mistake(c.line, "the value of %s is not valid YAML, so it is read as it is written", shown(c.name))
+		if own, err := parseYAML(c.text); err == nil && len(own) == 1 {
+			f.node = own[0].node
+		} else if c.meantAsYAML() {
+			p.Mistake(c.line, "the value of %s is not valid YAML (%s), so it is read as it is written", shown(c.name),
+				why(err))
 		}
 		p.add(f)
 	}
@@ -125,24 +148,48 @@ func (p *Front) add(f *field) {
 	p.fields = append(p.fields, f)
 }
 
-// valueOf returns the value of the only field of a YAML mapping, or nil if the text is something
-// else.
-func valueOf(text []byte) *yaml.Node {
+// parseYAML returns the fields of a YAML mapping.
+func parseYAML(text string) (fields []*field, err error) {
 	var doc yaml.Node
-	if yaml.Unmarshal(text, &doc) != nil || len(doc.Content) == 0 {
-		return nil
+	if err := yaml.Unmarshal([]byte(text), &doc); err != nil {
+		return nil, err
 	}
-	if top := doc.Content[0]; top.Kind == yaml.MappingNode && len(top.Content) == 2 {
-		return top.Content[1]
+	if len(doc.Content) == 0 {
+		return nil, nil
 	}
-	return nil
+	top := doc.Content[0]
+	if top.Kind != yaml.MappingNode || top.Style&yaml.FlowStyle != 0 {
+		return nil, fmt.Errorf("it is no list of fields such as name: value")
+	}
+	for i := 0; i+1 < len(top.Content); i += 2 {
+		key := top.Content[i]
+		if key.Kind != yaml.ScalarNode {
+			return nil, fmt.Errorf("a name of a field is no text")
+		}
+		fields = append(fields, &field{name: key.Value, line: key.Line, node: top.Content[i+1]})
+	}
+	return fields, nil
+}
+
+// why returns the text of an error of the YAML parser without its prefix and line, which is that of
+// a part.
+func why(err error) string {
+	if err == nil {
+		return "it has several fields"
+	}
+	text := strings.TrimPrefix(err.Error(), "yaml: ")
+	if after, found := strings.CutPrefix(text, "line "); found {
+		if _, reason, found := strings.Cut(after, ": "); found {
+			text = reason
+		}
+	}
+	return sanitize.Line(text)
 }
 
 // chunk is a field as it is written, with the lines that continue it.
 type chunk struct {
-	name string
-	text []byte
-	line int
+	name, text string
+	line       int
 }
 
 // meantAsYAML reports whether a value that is not valid YAML was not meant as plain text.
@@ -152,32 +199,41 @@ func (c *chunk) meantAsYAML() bool {
 		return true
 	}
 	return value[0] == '"' || value[0] == '\'' || strings.ContainsAny(value[:1], "|>") &&
-		bytes.Contains(bytes.TrimSpace(c.text), []byte("\n"))
+		strings.Contains(strings.TrimSpace(c.text), "\n")
 }
 
 // value returns the text after the name and the colon, on one line.
 func (c *chunk) value() string {
-	_, value, _ := bytes.Cut(c.text, []byte(":"))
-	return oneLine(string(value))
+	_, value, _ := strings.Cut(c.text, ":")
+	return oneLine(value)
 }
 
 // chunks divides front matter that begins at a line into fields, by their names at the beginnings
 // of lines.
 func (p *Front) chunks(front string, line int) (list []chunk) {
+	var lines []string // of the last field
+	end := func() {
+		if len(list) > 0 {
+			list[len(list)-1].text = strings.Join(lines, "")
+		}
+		lines = nil
+	}
 	for text := range strings.Lines(front) {
 		name, _, colon := strings.Cut(text, ":")
-		last := len(list) - 1
+		isName := colon && isFieldName(name) && strings.Trim(text[len(name)+1:][:1], " \t\n") == ""
 		switch {
-		case colon && isFieldName(name) && strings.Trim(text[len(name)+1:][:1], " \t\n") == "":
-			list = append(list, chunk{name: strings.TrimRight(name, " \t"), text: []byte(text), line: line})
-		case last < 0:
+		case isName:
+			end()
+			list = append(list, chunk{name: strings.TrimRight(name, " \t"), line: line})
+			lines = append(lines, text)
 		case strings.TrimSpace(text) == "" || strings.HasPrefix(text, "#"):
-			list[last].text = append(list[last].text, '\n')
+			lines = append(lines, "\n")
 		default:
-			list[last].text = append(list[last].text, text...)
+			lines = append(lines, text)
 		}
 		line++
 	}
+	end()
 	return list
 }
 
@@ -252,18 +308,21 @@ func (p *Front) Mistakes() []Mistake {
 	line := 0
 	for _, f := range p.fields {
 		if !f.known {
-			unknown = append(unknown, f.name)
+			unknown = append(unknown, shown(f.name))
 			line = cmp.Or(line, f.line)
 		}
 	}
 	slices.SortStableFunc(all, func(a, b Mistake) int { return a.Line - b.Line })
-	if len(unknown) > 0 {
+	if n := len(unknown); n > 0 {
+		if n > 5 {
+			unknown = append(unknown[:5], fmt.Sprintf("%d more", n-5))
+		}
 		supported := ""
 		if len(p.asked) > 0 {
 			supported = "; the supported fields are " + strings.Join(p.asked, ", ")
 		}
-		all = append(all, Mistake{p.file, line, "unknown fields have no effect: " + texts.SomeNames(unknown) +
-			supported})
+		all = append(all, Mistake{p.file, line, "unknown fields have no effect: " + strings.Join(unknown,
+			", ") + supported})
 	}
 	return all
 }

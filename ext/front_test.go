@@ -65,12 +65,12 @@ func TestM6_FrontMatter(t *testing.T) {
 				BodyLine: 8}},
 		{"quotes and what follows", "---\ndescription: \"Reads\" and writes\nhidden: true\n---\n",
 			read{Description: `"Reads" and writes`, Hidden: true, BodyLine: 5,
-				Mistakes: []string{"a.md, line 2: the value of description is not valid YAML, so it is read as it is " +
-					"written"}}},
+				Mistakes: []string{"a.md, line 2: the value of description is not valid YAML (did not find expected " +
+					"key), so it is read as it is written"}}},
 		{"block text", "---\ndescription: |\n  One: two\n  three\nargument-hint: >-\n  a\n  b\n---\n",
 			read{Description: "One: two\nthree", Hint: "a b", BodyLine: 9}},
-		{"hints look like lists", "---\nargument-hint: [issue-number]\n---\n",
-			read{Hint: "[issue-number]", BodyLine: 4}},
+		{"hints look like lists", "---\nargument-hint: [issue-number]\n---\n", read{Hint: "[issue-number]",
+			BodyLine: 4}},
 		{"hints look like several lists", "---\nargument-hint: [from] [to]\n---\n",
 			read{Hint: "[from] [to]", BodyLine: 4}},
 		{"hints look like tags and anchors",
@@ -105,9 +105,9 @@ func TestM6_FrontMatter(t *testing.T) {
 		{"not UTF-8", "---\ndescription: caf\xe9\n---\n\xff", read{Description: "caf\ufffd", Body: "\ufffd",
 			BodyLine: 4, Mistakes: []string{"a.md: the file is not UTF-8 text"}}},
 		{"aliases are text", "---\na: &a [x, x]\nb: &b [*a, *a]\nallowed-tools: [*b, *b]\nmetadata: {c: *b}\n" +
-			"description: *a\n---\n", read{BodyLine: 8, Tools: []string{"[*b, *b]"}, Description: "*a",
-			Mistakes: []string{"a.md, line 5: metadata has to be fields of its own, each on a line below it, so it " +
-				"has no effect", "a.md, line 2: unknown fields have no effect: a, b; the supported fields are " +
+			"description: *a\n---\n", read{BodyLine: 8, Tools: []string{"*b", "*b"}, Description: "*a",
+			Metadata: map[string]string{},
+			Mistakes: []string{"a.md, line 2: unknown fields have no effect: a, b; the supported fields are " +
 				"description, argument-hint, allowed-tools, paths, hidden, metadata"}}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -131,7 +131,11 @@ func TestM6_FrontMatterIsBounded(t *testing.T) {
 		{"fields that are no YAML", "---\ndescription: a: b\n" + fields(5000) + "---\nBody",
 			"a.md, line 102: there are more than 100 fields; the others are not used"},
 		{"nested", "---\ndescription: " + strings.Repeat("[", 20_000) + "\n---\nBody",
-			"a.md, line 2: the value of description is not valid YAML, so it is read as it is written"},
+			"a.md, line 2: the value of description is not valid YAML (exceeded max depth of 10000), so it is read " +
+				"as it is written"},
+		{"a long error", "---\ndescription: [*" + strings.Repeat("a", 40_000) + "\n---\nBody",
+			"a.md, line 2: the value of description is not valid YAML (unknown anchor '" + strings.Repeat("a",
+				484) + "...), so it is read as it is written"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := readFront(c.data)
