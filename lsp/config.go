@@ -160,7 +160,7 @@ func (s *Server) set(name string, raw json.RawMessage) error {
 		target = &s.Initialization
 	case "settings":
 		var object map[string]json.RawMessage
-		if json.Unmarshal(raw, &object) != nil {
+		if json.Unmarshal(raw, &object) != nil || object == nil {
 			return errors.New("settings must be an object with a member for each section")
 		}
 		target = &s.Settings

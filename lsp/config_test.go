@@ -30,6 +30,7 @@ func TestM11_Configuration(t *testing.T) {
 		"ending with path": {`{"zig": {"command": "zls", "extensionToLanguage": {".a/b": "zig"}}}`, "",
 			".a/b is no ending"},
 		"wrong variable": {`{"zig": {` + good + `, "env": {"A;x": "1"}}}`, "", "the variable A;x cannot be set"},
+		"null settings":  {`{"zig": {` + good + `, "settings": null}}`, "", "settings must be an object"},
 		"wrong settings": {`{"zig": {` + good + `, "settings": 1}}`, "", "settings must be an object"},
 		"wrong name":     {`{"z\u001big": {` + good + `}}`, "", "its name must have letters"},
 		"twice": {`{"zig": {` + good + `}, "zig": {` + good + `}}`, "",
