@@ -292,8 +292,9 @@ func (p *serverParser) expand(line int, what, text string) string {
 
 // list returns an array of strings.
 func (p *serverParser) list(m *texts.Member, expand bool) (all []string) {
-	if json.Unmarshal(m.Raw, &all) != nil || all == nil {
-		p.fail(m.Line, `%s must be an array of strings such as ["one", "two"]; if a value is none, put it into quotes`, m.Name)
+	noText := func(item texts.JSON) bool { return item.Value == nil } // null would be decoded as a string
+	if json.Unmarshal(m.Raw, &all) != nil || all == nil || slices.ContainsFunc(m.Items, noText) {
+		p.fail(m.Line, `%s must be an array of strings such as ["one", "two"]; put each value into quotes`, m.Name)
 	}
 	for i := range all {
 		if expand {

@@ -297,7 +297,9 @@ func (p *parser) field(h *Hook, m *texts.Member) bool {
 	var on bool
 	target := map[string]any{"command": &h.Command, "if": &h.If, "async": &on, "asyncRewake": &on, "args": &h.Args,
 		"onFailure": &text, "shell": &text}[m.Name]
-	switch wrong := string(m.Raw) == "null" || json.Unmarshal(m.Raw, target) != nil; {
+	noText := func(item texts.JSON) bool { return item.Value == nil } // null would be decoded as a string
+	wrong := string(m.Raw) == "null" || json.Unmarshal(m.Raw, target) != nil || slices.ContainsFunc(m.Items, noText)
+	switch {
 	case target == nil || !wrong:
 	case m.Name == "args":
 		p.drop(h.Event, m.Line, `args must be an array of strings such as ["-v"]`)

@@ -91,6 +91,7 @@ func TestM9_Mistakes(t *testing.T) {
 		`"PreToolUse": [{"hooks": [{"type": "command", "command": ["x"]}]}]`:                              {"command must not be an array", true},
 		`"PreToolUse": [{"hooks": [{"type": "command", "command": "x", "timeout": "5"}]}]`:                {"timeout must be a number of seconds", true},
 		`"PreToolUse": [{"hooks": [{"type": "command", "command": "x", "timeout": 60000}]}]`:              {"in seconds and at most 600", false},
+		`"PreToolUse": [{"hooks": [{"type": "command", "command": "x", "args": ["-v", null]}]}]`:          {"args must be an array of strings", true},
 		`"PreToolUse": [{"hooks": [{"type": "command", "command": "x", "timeOut": 5}]}]`:                  {"timeOut is not known", false},
 		`"PreToolUse": [{"hooks": [{"type": "command", "command": "x", "onFailure": "explode"}]}]`:        {`onFailure must be "block"`, true},
 		`"Stop": [{"hooks": [{"type": "command", "command": "x", "async": true, "onFailure": "block"}]}]`: {"a hook with async cannot block", false},
