@@ -202,8 +202,8 @@ func TestM6_SkillsWithMistakes(t *testing.T) {
 			"HOME/.agents/skills/deploy/SKILL.md",
 		"HOME/.claude/skills/out/SKILL.md: SKILL.md is a symbolic link that leads out of the skill's directory, so " +
 			"it is not read",
-		"HOME/.claude/skills/quoted/SKILL.md, line 2: the value of description is not valid YAML, so it is " +
-			"read as it is written",
+		"HOME/.claude/skills/quoted/SKILL.md, line 2: the value of description is not valid YAML (mapping values are " +
+			"not allowed in this context), so it is read as it is written",
 		"HOME/.claude/skills/quoted/SKILL.md, line 3: unknown fields have no effect: usr-invocable; the supported " +
 			"fields are name, description, when_to_use, argument-hint, disable-model-invocation, user-invocable, " +
 			"arguments, allowed-tools, license, compatibility, metadata",
